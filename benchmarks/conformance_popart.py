@@ -37,6 +37,8 @@ FILE_TIMEOUT_SECONDS = 900
 #: no tests: helpers, and a generator of data
 NO_TESTS = frozenset({"conftest.py", "test_util.py", "generate_keras_lstm_models.py", "__init__.py"})
 
+#: files that name a partition of IPUs, which has to be there: (name, IPUs)
+PARTITIONS = {"test_multi_instance_vs_rts.py": ("popxl--test_multi_instance_vs_rts__", 16)}
 #: variables of CMake that stand for a device
 _DEVICE_VARIABLES = {"${HW_EXCLUDE_C600}": "Hw"}
 
@@ -91,7 +93,10 @@ def groups_of(files: Sequence[pathlib.Path], folder: pathlib.Path) -> Iterator[G
     """The files that run together: on the same device, not too many of them."""
     by_device: dict[str, list[pathlib.Path]] = {}
     for file in files:
-        by_device.setdefault(device_of(file, folder), []).append(file)
+        if file.name in PARTITIONS:
+            yield Group(device_of(file, folder), (file,))
+        else:
+            by_device.setdefault(device_of(file, folder), []).append(file)
     for device, own in sorted(by_device.items()):
         for start in range(0, len(own), FILES_AT_ONCE):
             yield Group(device, tuple(own[start : start + FILES_AT_ONCE]))
@@ -107,10 +112,14 @@ def environment(state: pathlib.Path) -> dict[str, str]:
     env["PYTHONDONTWRITEBYTECODE"] = "1"
     env["TREMULA_SUMMARY"] = "0"
     env["TREMULA_STATE_DIR"] = str(state)
+    # some files start poprun, which asks for this if root runs it
+    env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return env
 
 
-def run(folder: pathlib.Path, group: Group, results: pathlib.Path) -> list[FileResult]:
+def run(
+    folder: pathlib.Path, group: Group, results: pathlib.Path, plugins: Sequence[str] = ()
+) -> list[FileResult]:
     """Run files in one process; each alone again if the process does not survive them together."""
     files = group.files
     name = str(files[0]).replace("/", "_")
@@ -121,15 +130,21 @@ def run(folder: pathlib.Path, group: Group, results: pathlib.Path) -> list[FileR
         *("-p", "popart_suite", "--continue-on-collection-errors", f"--timeout={CASE_TIMEOUT_SECONDS}"),
         *("-o", "junit_family=xunit1", f"--junitxml={report}", f"--rootdir={folder.parent}"),
         f"--device-type={group.device}",
+        *(word for plugin in plugins for word in ("-p", plugin)),
         *(str(folder / file) for file in files),
     ]
+    env = environment(results / "state" / name)
+    if files[0].name in PARTITIONS:
+        partition, ipus = PARTITIONS[files[0].name]
+        create = ["vipu", "create", "partition", partition, "--size", str(ipus), "--reconfigurable"]
+        subprocess.run(create, env=env, stdout=subprocess.DEVNULL, check=False)
     started = time.monotonic()
     with open(results / f"{name}.log", "w") as log:
         try:
             subprocess.run(
                 command,
                 cwd=results,
-                env=environment(results / "state" / name),
+                env=env,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -139,7 +154,8 @@ def run(folder: pathlib.Path, group: Group, results: pathlib.Path) -> list[FileR
         except subprocess.TimeoutExpired:
             report.unlink(missing_ok=True)
     if not report.exists() and len(files) > 1:
-        return [result for file in files for result in run(folder, Group(group.device, (file,)), results)]
+        alone = (Group(group.device, (file,)) for file in files)
+        return [result for each in alone for result in run(folder, each, results, plugins)]
     found = read(report, files, folder)
     found[0].seconds = time.monotonic() - started
     return found

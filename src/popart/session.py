@@ -198,6 +198,8 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
         with popart_errors():
             if self._device.connectionType is not DeviceConnectionType.Never:
                 self._attach()
+                if self._on_device is not None and not self._on_device.device.attached:
+                    self._on_device.device.attach(lambda: None)
         self._engine_loaded = True
         _LOG.info("Engine loaded")
 
@@ -219,6 +221,8 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 max(1, self._device.numIpus // self.replicationFactor),
                 self._chip,
             )
+            if not loadEngine and self._on_device.device.attached:
+                self._on_device.device.detach()
             nodes = counted(len(self._session.program.model.graph.nodes), "node")
             self._keep_executable(f"PopART session {self._name}, {nodes}")
 

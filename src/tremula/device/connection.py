@@ -79,7 +79,10 @@ class DeviceConnection:
             self._log_attached(attachment)
 
     def attach(self) -> None:
-        """Take the device, unless it is held already."""
+        """Take the device, unless it is held already; one that the user holds by now takes its place."""
+        held = None if self._held is None else self._held()
+        if held is not None:
+            self._attachment = held
         attachment = self._attachment
         if attachment is None or self._settings.offline:
             raise Error(self._words.offline, type=self._words.error_type)

@@ -83,7 +83,9 @@ def _order(signature: Signature) -> list[str]:
     """The names of a method's arguments."""
     names = ["args"] if signature.takes_tensors else []
     names += ["num_outputs"] if signature.outputs is None else []
-    return [*names, *(parameter.name for parameter in signature.parameters), "debugContext"]
+    attributes = [parameter.name for parameter in signature.parameters]
+    place = len(attributes) if signature.before_name is None else signature.before_name
+    return [*names, *attributes[:place], "debugContext", *attributes[place:]]
 
 
 def _is_default(parameter: Parameter, value: Any) -> bool:

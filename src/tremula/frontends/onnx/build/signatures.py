@@ -16,6 +16,8 @@ from typing import Any
 from tremula.errors import Error
 
 _TABLE = Path(__file__).with_name("signatures.txt")
+#: where the name of the node is an argument in the middle
+_NAME = "debugContext:name"
 #: kinds of attributes that hold numbers or texts; all others are names of enumerations
 PLAIN = frozenset(
     {
@@ -60,6 +62,8 @@ class Signature:
     #: where the caller says how many; None: as many as they like
     most_outputs: int | None
     parameters: tuple[Parameter, ...]
+    #: how many of the parameters come before the name of the node; None: all
+    before_name: int | None = None
 
     @property
     def takes_tensors(self) -> bool:
@@ -115,7 +119,8 @@ def _rows() -> tuple[tuple[int, int, Signature], ...]:
             limit,
             None if outputs.startswith("*") else int(outputs),
             int(outputs[1:]) if outputs.startswith("*") and outputs[1:] else None,
-            tuple(_parameter(each) for each in attributes),
+            tuple(_parameter(each) for each in attributes if each != _NAME),
+            attributes.index(_NAME) if _NAME in attributes else None,
         )
         found.append((first, last, signature))
     return tuple(found)

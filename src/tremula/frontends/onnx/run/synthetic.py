@@ -9,6 +9,10 @@ import torch
 from tremula.frontends.onnx.shapes import TensorType
 
 
+#: the smallest and the largest number of types of a byte; larger ones may be indices, which have to stay small
+_RANGES = {torch.bool: (0, 1), torch.int8: (-128, 127), torch.uint8: (0, 255)}
+
+
 class Synthetic(Enum):
     """What inputs hold that are not sent."""
 
@@ -18,7 +22,10 @@ class Synthetic(Enum):
     RandomUniform = "uniform"
 
     def make(self, kind: TensorType, generator: torch.Generator) -> torch.Tensor:
-        """An input: whole numbers are drawn too, and rounded."""
+        """An input: whole numbers are drawn too, and rounded; uniform ones of a byte fill its range."""
+        if self is Synthetic.RandomUniform and kind.dtype in _RANGES:
+            low, high = _RANGES[kind.dtype]
+            return torch.randint(low, high + 1, kind.shape, generator=generator).to(kind.dtype)
         if self is Synthetic.RandomNormal:
             drawn = torch.randn(kind.shape, generator=generator)
         elif self is Synthetic.RandomUniform:
