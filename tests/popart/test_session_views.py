@@ -172,3 +172,70 @@ def test_a_program_registers_its_operator() -> None:
         np.testing.assert_array_equal(anchors[gradient], [6, 24])
     finally:
         unregister("com.acme", "Cube")
+
+
+def test_rewrites_take_ops_away_unless_they_are_off() -> None:
+    builder, _data, l1 = classifier()
+    loss = builder.aiGraphcore.identityloss([l1])
+
+    def types(patterns: popart.Patterns) -> Counter[str]:
+        found = popart.TrainingSession(
+            builder.getModelProto(),
+            popart.DataFlow(1, [loss]),
+            loss,
+            popart.ConstSGD(0.1),
+            IPU_MODEL({}),
+            patterns=patterns,
+        )
+        return Counter(op["type"] for op in ops(found))
+
+    assert types(popart.Patterns())["IdentityLoss"] == 0
+    without = popart.Patterns()
+    without.OpToIdentity = False
+    counts = types(without)
+    assert (counts["IdentityLoss"], counts["IdentityLossGrad"], counts["L1Grad"]) == (1, 1, 1)
+
+
+def test_graphs_inside_of_ops_and_ops_on_constants() -> None:
+    builder = popart.Builder()
+    data = builder.addInputTensor(popart.TensorInfo("FLOAT", [2]))
+    inner = builder.createSubgraphBuilder()
+    inner.setGraphName("double")
+    own = inner.addInputTensor(popart.TensorInfo("FLOAT", [2]))
+    inner.addOutputTensor(inner.aiOnnx.add([own, own]))
+    (called,) = builder.aiGraphcore.call([data], 1, inner)
+    shift = builder.aiOnnx.neg([builder.aiOnnx.constant(np.ones(2, np.float32))])
+    drawn = builder.aiOnnx.randomnormallike([data])
+    result = builder.aiOnnx.sum([called, shift, drawn])
+    found = popart.InferenceSession(builder.getModelProto(), popart.DataFlow(1, [result]), IPU_MODEL({}))
+    listed = json.loads(found._serializeIr(popart.IrSerializationFormat.JSON))
+    assert [op["type"] for op in listed["maingraph"]] == ["Call", "RandomNormal", "Sum"]
+    assert [op["type"] for op in listed["double"]] == ["Add"]
+
+
+def test_products_in_parts_and_shares_of_memory_reach_the_chip_model() -> None:
+    def cycles(mark: Any) -> int:
+        builder = popart.Builder()
+        data = builder.addInputTensor(popart.TensorInfo("FLOAT", [256, 256]))
+        weight = builder.addInitializedInputTensor(np.ones((256, 1024), np.float32))
+        product = builder.aiOnnx.matmul([data, weight])
+        mark(builder, product)
+        options = popart.SessionOptions()
+        options.instrumentWithHardwareCycleCounter = True
+        found = popart.InferenceSession(
+            builder.getModelProto(), popart.DataFlow(1, [product]), IPU_MODEL({}), userOptions=options
+        )
+        found.prepareDevice()
+        rows = np.ones((256, 256), np.float32)
+        found.run(popart.PyStepIO({data: rows}, found.initAnchorArrays()))
+        return found.getCycleCount()
+
+    plain = cycles(lambda builder, product: None)
+    assert (
+        cycles(lambda builder, product: builder.setSerializeMatMul({product}, "output_channels", 4)) > plain
+    )
+    assert cycles(lambda builder, product: builder.setAvailableMemoryProportion(product, 0.02)) > plain
+    with pytest.raises(
+        popart.popart_exception, match="Invalid serialisation factor 3 for output channels dim 1024"
+    ):
+        cycles(lambda builder, product: builder.setSerializeMatMul({product}, "output_channels", 3))

@@ -8,7 +8,6 @@ import torch
 
 from tremula.frontends.onnx.shapes import TensorType
 
-
 #: the smallest and the largest number of types of a byte; larger ones may be indices, which have to stay small
 _RANGES = {torch.bool: (0, 1), torch.int8: (-128, 127), torch.uint8: (0, 255)}
 

@@ -27,9 +27,9 @@ def of_call(context: Backward, op: Op, gradients: Gradients, wanted: list[int]) 
     info = context.of_called(called)
 
     def zeros(info: TensorInfo, name: str) -> Tensor:
-        return _zeros(context.graph, op, info, name)
+        return zeros_of(context.graph, op, info, name)
 
-    inputs = _inputs(
+    inputs = backward_inputs(
         info,
         called,
         gradients,
@@ -45,7 +45,7 @@ def of_call(context: Backward, op: Op, gradients: Gradients, wanted: list[int]) 
     return {place: made.outputs[index] for index, place in enumerate(places) if place in wanted}
 
 
-def _inputs(
+def backward_inputs(
     info: GradInfo,
     called: Graph,
     gradients: Gradients,
@@ -66,7 +66,7 @@ def _inputs(
     return inputs
 
 
-def _zeros(graph: Graph, op: Op, info: TensorInfo, name: str) -> Tensor:
+def zeros_of(graph: Graph, op: Op, info: TensorInfo, name: str) -> Tensor:
     attributes = {"shape": info.shape, "dtype": info.dtype}
     made = graph.add_op("Init", {}, {0: f"Gradient___{name}"}, attributes, op.settings)
     return made.outputs[0]
@@ -118,13 +118,13 @@ def _backward_branch(
     }
 
     def zeros(info: TensorInfo, name: str) -> Tensor:
-        return _zeros(graph, op, info, name)
+        return zeros_of(graph, op, info, name)
 
     found: dict[int, Tensor] = {}
     if any(index in mapping for index in wanted):
         names = {index: tensor.name for index, tensor in enumerate(branch.outputs)}
         again = graph.add_op("Call", inner, names, {"graphs": [branch]}, op.settings)
-        backward = _inputs(
+        backward = backward_inputs(
             info, branch, seeds, lambda index: inner[index], lambda index: again.outputs[index], zeros
         )
         names = {index: tensor.name for index, tensor in enumerate(info.graph.outputs)}

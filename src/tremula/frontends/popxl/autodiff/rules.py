@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from tremula.frontends.popxl.autodiff.calls import of_call, of_conditional
 from tremula.frontends.popxl.autodiff.context import Backward
+from tremula.frontends.popxl.autodiff.loops import of_loop
 from tremula.frontends.popxl.elements import is_float
 from tremula.frontends.popxl.errors import graph_error
 from tremula.frontends.popxl.model import Op, Tensor
@@ -138,6 +139,15 @@ def _all_reduce(context: Backward, op: Op, gradients: Gradients, wanted: list[in
     return {index: made.outputs[index] for index in wanted}
 
 
+def _all_reduce_of_all(
+    context: Backward, op: Op, gradients: Gradients, wanted: list[int]
+) -> dict[int, Tensor]:
+    """The loss is the sum of those of the replicas: the gradients of all of them are reduced in the same way."""
+    if op.attributes["op"] not in ("add", "mean"):
+        raise graph_error("An all-reduce can be differentiated only if it adds or takes the mean.")
+    return {0: context.part(op, 0, "ReplicatedAllReduce", [gradients[0]], op.attributes)}
+
+
 def _all_reduce_of_replicas(
     context: Backward, op: Op, gradients: Gradients, wanted: list[int]
 ) -> dict[int, Tensor]:
@@ -200,13 +210,13 @@ RULES: dict[str, Rule] = {
     "PrintTensor": _print,
     "ReplicatedAllGather": _replicated_all_gather,
     "ReplicatedReduceScatter": _replicated_reduce_scatter,
-    "ReplicatedAllReduce": _refused,
+    "ReplicatedAllReduce": _all_reduce_of_all,
     "AllReduce": _all_reduce,
     "ReplicatedAllReduceTP": _all_reduce_of_replicas,
     "CrossEntropySharded": _exchanged,
     "LayerNormDistributed": _exchanged,
     "Call": of_call,
-    "Loop": _refused,
+    "Loop": of_loop,
     "If": of_conditional,
     "Pow2ScaleThenCast": _refused,
     "CastThenPow2Scale": _refused,
