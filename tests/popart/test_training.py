@@ -288,3 +288,32 @@ def test_random_states_are_taken_and_given_back() -> None:
     np.testing.assert_array_equal(*values)
     with pytest.raises(popart.popart_exception, match="rngState of size"):
         session.setRNGState([*state, 0])
+
+
+def test_weights_and_accumulators_of_replicas_come_back_from_every_turn() -> None:
+    builder = popart.Builder()
+    weight = builder.addInitializedInputTensor(np.ones(2, np.float32))
+    data = builder.addInputTensor(popart.TensorInfo("FLOAT", [2]))
+    loss = builder.aiGraphcore.identityloss([builder.aiOnnx.mul([data, weight])], popart.ReductionType.Sum)
+    options = popart.SessionOptions()
+    options.enableGradientAccumulation = options.enableReplicatedGraphs = True
+    options.accumulationFactor = options.replicatedGraphCount = 2
+    accumulator = popart.reservedAccumPrefix() + weight
+    session = popart.TrainingSession(
+        builder.getModelProto(),
+        popart.DataFlow(2, {name: popart.AnchorReturnType("All") for name in (weight, accumulator)}),
+        loss,
+        popart.ConstSGD(1.0),
+        popart.DeviceManager().createIpuModelDevice({"numIPUs": 2}),
+        userOptions=options,
+    )
+    session.prepareDevice()
+    session.weightsFromHost()
+    anchors = session.initAnchorArrays()
+    rows = np.arange(16, dtype=np.float32).reshape(2, 2, 2, 2)  # batches, micro-batches, replicas
+    session.run(popart.PyStepIO({data: rows}, anchors))
+    # each replica adds its own gradients up
+    np.testing.assert_array_equal(anchors[accumulator], rows.cumsum(axis=1))
+    # the update follows the last micro-batch: the first batch runs with the weights of the beginning
+    np.testing.assert_array_equal(anchors[weight][0], np.ones((2, 2, 2)))
+    np.testing.assert_array_equal(anchors[weight][1], np.broadcast_to(1 - rows[0].sum((0, 1)), (2, 2, 2)))

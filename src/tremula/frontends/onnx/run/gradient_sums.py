@@ -41,14 +41,23 @@ class GradientSums:
         reduction: Reduction,
         groups: Mapping[str, WeightGroups],
         accumulator: Callable[[Tensor], torch.dtype],
+        watched: frozenset[str] = frozenset(),
     ) -> None:
-        """`accumulator` gives the type in which the gradients of a weight are summed up."""
+        """`accumulator` gives the type in which the gradients of a weight are summed up; the accumulators of the
+        weights `watched` can be read by replica.
+        """
         self.sums: dict[str, Tensor] = {}
         self._turns = turns
         self._share = share
         self._reduction = reduction
         self._groups = groups
         self._accumulator = accumulator
+        self._watched = watched
+        self._own: dict[tuple[str, int], Tensor] = {}
+
+    def accumulated(self, name: str, turn: Turn) -> Tensor:
+        """The accumulator of a watched weight on the replica of a turn, after it."""
+        return self._own[name, turn.replica]
 
     def add(self, gradients: Mapping[str, Tensor], turn: Turn, weights: Mapping[str, Tensor]) -> None:
         """Add the gradients of a turn to those of the turns before."""
@@ -59,13 +68,19 @@ class GradientSums:
                 sums[key] = gradient
                 continue
             gradient = gradient.to(self._accumulator(weights[name]))
-            if key not in sums:
-                sums[key] = gradient.clone()
-            elif self._reduction.mean and self._reduction.running:
-                number = self._number(name, turn)
-                sums[key].mul_(number / (number + 1)).add_(gradient, alpha=1 / (number + 1))
-            else:
-                sums[key].add_(gradient)
+            sums[key] = self._with(sums.get(key), gradient, self._number(name, turn))
+            if name in self._watched:
+                place = (name, turn.replica)
+                before = self._own.get(place) if turn.accumulation else None
+                self._own[place] = self._with(before, gradient, turn.accumulation)
+
+    def _with(self, total: Tensor | None, gradient: Tensor, number: int) -> Tensor:
+        """A sum, or a running mean, of `number` gradients with one more; changed in place."""
+        if total is None:
+            return gradient.clone()
+        if self._reduction.mean and self._reduction.running:
+            return total.mul_(number / (number + 1)).add_(gradient, alpha=1 / (number + 1))
+        return total.add_(gradient)
 
     def finish(self, weights: Mapping[str, Tensor], exchange: ReplicaExchange | None) -> dict[str, Tensor]:
         """The gradients of the whole batch, the same on all instances; begin anew.

@@ -100,7 +100,12 @@ class GraphSession:
         self._gradients: GradientSums | None = None
         if updater is not None:
             self._gradients = GradientSums(
-                turns, self.share, self.reduction, self.groups, updater.accumulator
+                turns,
+                self.share,
+                self.reduction,
+                self.groups,
+                updater.accumulator,
+                frozenset(name.removeprefix(ACCUMULATOR) for name in program.beside),
             )
         if updater is not None:
             updater.begin(self._trained(self._replicas()))
@@ -293,8 +298,12 @@ class GraphSession:
                 found = self._compute(self._step, data, turns)
                 for turn, result in zip(turns, found, strict=True):
                     self._take(result, data, turn)
+            if self.turns.accumulation > 1:
+                self._return_weights(data, batch)
             self._update(self._step)
-            if self._anchored_weights or self.program.beside:
+            if self.turns.accumulation == 1:
+                self._return_weights(data, batch)
+            if self.program.beside:
                 self._return_after(data, batch)
 
     def _update(self, step: ChosenStep) -> None:
@@ -357,8 +366,9 @@ class GraphSession:
             self._gradients.add(found.gradients, turn, weights)
             for name in self.program.beside:
                 if name.startswith(ACCUMULATOR):
-                    total = self._gradients.sums[name.removeprefix(ACCUMULATOR)]
-                    self._return(data, name, turn, total)
+                    self._return(
+                        data, name, turn, self._gradients.accumulated(name.removeprefix(ACCUMULATOR), turn)
+                    )
         if found.stored:
             with torch.no_grad():
                 for name, value in found.stored.items():
@@ -367,16 +377,21 @@ class GraphSession:
             if name not in weights:
                 self._return(data, name, turn, value)
 
+    def _return_weights(self, data: StepData, batch: int) -> None:
+        """Anchored weights come back from every turn; with accumulation, the update follows the last one."""
+        if self._anchored_weights:
+            for turn in self._turns_of(batch):
+                for name in self._anchored_weights:
+                    self._return(data, name, turn, self._weights(turn)[name])
+
     def _return_after(self, data: StepData, batch: int) -> None:
-        """Anchored weights and tensors of the update come back as they are after it."""
+        """Anchored tensors of the update come back as they are after it."""
         # the scale is that of the batch, not that of the next
-        beside = {**self._beside(), FINAL_SCALE: self._scale_used} if self.program.beside else {}
+        beside = {**self._beside(), FINAL_SCALE: self._scale_used}
+        names = [name for name in beside if name in self.program.beside and not name.startswith(ACCUMULATOR)]
         for turn in self._turns_of(batch):
-            for name in self._anchored_weights:
-                self._return(data, name, turn, self._weights(turn)[name])
-            for name in beside:
-                if name in self.program.beside and not name.startswith(ACCUMULATOR):
-                    self._return(data, name, turn, beside[name])
+            for name in names:
+                self._return(data, name, turn, beside[name])
 
     def _return(self, data: StepData, name: str, turn: Turn, value: Tensor) -> None:
         rule = self.program.request.anchors[name]
