@@ -274,6 +274,8 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
     def setRandomSeed(self, seedValue: int) -> None:
         """Restart the random numbers."""
         self._random_seed = int(seedValue)
+        if not self._session.prepared and not self._session.program.random:
+            return  # nothing is drawn
         self._prepared("Devicex::setRandomSeedFromHost(uint64_t)").set_seed(int(seedValue))
 
     # -- weights --------------------------------------------------------------------------------------------

@@ -284,3 +284,52 @@ def test_an_error_of_one_replica_stops_the_others() -> None:
 
     with pytest.raises(ValueError, match="lost"):
         exchange.together(meeting, [fails, lambda: meeting.exchange(1, torch.zeros(1))])
+
+
+def test_a_seed_before_compilation_matters_to_random_graphs_only() -> None:
+    for method, refused in (("relu", False), ("randomnormallike", True)):
+        builder = popart.Builder()
+        data = builder.addInputTensor(popart.TensorInfo("FLOAT", [2]))
+        result = getattr(builder.aiOnnx, method)([data])
+        device = popart.DeviceManager().createCpuDevice()
+        session = popart.InferenceSession(builder.getModelProto(), popart.DataFlow(1, [result]), device)
+        if refused:
+            with pytest.raises(popart.popart_exception, match="must be called before"):
+                session.setRandomSeed(3)
+        else:
+            session.setRandomSeed(3)
+        assert session.getRandomSeed() == 3
+
+
+def test_a_session_takes_its_device_when_it_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TREMULA_STATE_DIR", str(tmp_path))
+    monkeypatch.setenv("TREMULA_VIRTUAL_IPUS", "1")
+    builder = popart.Builder()
+    data = builder.addInputTensor(popart.TensorInfo("FLOAT", [2]))
+    result = builder.aiOnnx.relu([data])
+    connection = popart.DeviceConnectionType.OnDemand
+    device = popart.DeviceManager().acquireAvailableDevice(1, connectionType=connection)
+    session = popart.InferenceSession(builder.getModelProto(), popart.DataFlow(1, [result]), device)
+    session.prepareDevice(False)
+    assert not device.isAttached
+    anchors = session.initAnchorArrays()
+    session.run(popart.PyStepIO({data: np.array([-1, 2], np.float32)}, anchors))
+    assert device.isAttached
+    assert anchors[result].tolist() == [0, 2]
+    device.detach()
+
+
+def test_tensors_are_printed_although_nothing_reads_them(capfd: pytest.CaptureFixture[str]) -> None:
+    builder = popart.Builder()
+    data = builder.addInputTensor(popart.TensorInfo("FLOAT", [2]))
+    result = builder.aiOnnx.neg([data])
+    builder.aiGraphcore.printtensor([result], 1, "name of the node", "title")
+    builder.aiGraphcore.printtensor([data])
+    session = popart.InferenceSession(builder.getModelProto(), popart.DataFlow(1, [result]), CPU())
+    session.prepareDevice()
+    session.run(popart.PyStepIO({data: np.array([1, 2], np.float32)}, session.initAnchorArrays()))
+    printed = capfd.readouterr().err
+    assert "title: [-1" in printed
+    assert f"{data}: [1" in printed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -317,3 +318,41 @@ def test_weights_and_accumulators_of_replicas_come_back_from_every_turn() -> Non
     # the update follows the last micro-batch: the first batch runs with the weights of the beginning
     np.testing.assert_array_equal(anchors[weight][0], np.ones((2, 2, 2)))
     np.testing.assert_array_equal(anchors[weight][1], np.broadcast_to(1 - rows[0].sum((0, 1)), (2, 2, 2)))
+
+
+def scaled(scale: float, **settings: Any) -> list[float]:
+    """The loss scale of four batches whose gradients are small; a batch is one weight in half precision."""
+    builder = popart.Builder()
+    weight = builder.addInitializedInputTensor(np.ones(2, np.float16))
+    data = builder.addInputTensor(popart.TensorInfo("FLOAT16", [2]))
+    loss = builder.aiGraphcore.identityloss([builder.aiOnnx.mul([data, weight])], popart.ReductionType.Sum)
+    options = popart.SessionOptions()
+    options.automaticLossScalingSettings.enabled = True
+    for name, value in settings.items():
+        setattr(options.automaticLossScalingSettings, name, value)
+    session = popart.TrainingSession(
+        builder.getModelProto(),
+        popart.DataFlow(4, {"finalLossScale": popart.AnchorReturnType("All")}),
+        loss,
+        popart.SGD({"lossScaling": (scale, False), "defaultLearningRate": (0.0, False)}),
+        popart.DeviceManager().createCpuDevice(),
+        userOptions=options,
+    )
+    session.prepareDevice()
+    session.weightsFromHost()
+    anchors = session.initAnchorArrays()
+    session.run(popart.PyStepIO({data: np.full((4, 2), 0.01, np.float16)}, anchors))
+    found: list[float] = anchors["finalLossScale"].ravel().tolist()
+    return found
+
+
+def test_the_anchored_loss_scale_is_that_of_its_batch() -> None:
+    assert scaled(2.0) == [2.0, 4.0, 8.0, 16.0]
+    assert scaled(2.0, updatePeriod=2) == [2.0, 4.0, 4.0, 8.0]
+
+
+def test_a_constant_loss_scale_cannot_be_automatic() -> None:
+    options = popart.SessionOptions()
+    options.automaticLossScalingSettings.enabled = True
+    with pytest.raises(popart.popart_exception, match="must have non-const loss scaling"):
+        popart.SGD({"lossScaling": (2.0, True)}).updater(options)

@@ -24,6 +24,9 @@ _OF_UPDATES = (
     "scaledWeightDecay", "dampeningScaleFactor", "scaledMomentum", "learningRate___", "adam", "adaptive",
     "maxWeightNorm", "finalLossScale", "lossScaleUpdateFactor",
 )  # fmt: skip
+_RANDOM = (
+    "Dropout", "ShapedDropout", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
+)  # fmt: skip
 #: stored in their first input at the end of a turn
 _STORES = "CopyVarUpdate"
 
@@ -117,6 +120,11 @@ class GraphProgram:
         """Whether replicas hand each other tensors inside the graph."""
         kinds = ("ReplicatedAllReduce", "ReplicatedReduceScatter", "ReplicatedAllGather")
         return any(node.type in kinds for node in self.model.graph.all_nodes())
+
+    @property
+    def random(self) -> bool:
+        """Whether an operator draws random numbers."""
+        return any(node.type in _RANDOM for node in self.model.graph.all_nodes())
 
     def trained_tensors(self) -> frozenset[str]:
         """The tensors whose gradients are computed: made from trained weights, or anchored."""
