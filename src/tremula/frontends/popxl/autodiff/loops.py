@@ -48,14 +48,7 @@ def of_loop(
     }
     parts: dict[int, list[Tensor]] = {}
     for given, made in reversed(starts):
-        inputs = backward_inputs(
-            info,
-            graph,
-            found,
-            lambda place, given=given: given[place],
-            lambda place, made=made: made.outputs[place],
-            zeros,
-        )
+        inputs = backward_inputs(info, graph, found, given.__getitem__, made.outputs.__getitem__, zeros)
         names = {place: tensor.name for place, tensor in enumerate(info.graph.outputs)}
         back = context.op(op, "Call", inputs, names, {"graphs": [info.graph]})
         own = {
