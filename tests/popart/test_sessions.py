@@ -333,3 +333,30 @@ def test_tensors_are_printed_although_nothing_reads_them(capfd: pytest.CaptureFi
     printed = capfd.readouterr().err
     assert "title: [-1" in printed
     assert f"{data}: [1" in printed
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind", "low", "high"),
+    [
+        (popart.SyntheticDataMode.RandomNormal, "UINT32", 0, 5),
+        (popart.SyntheticDataMode.RandomUniform, "INT8", -128, 127),
+        (popart.SyntheticDataMode.RandomUniform, "UINT8", 0, 255),
+        (popart.SyntheticDataMode.RandomUniform, "BOOL", 0, 1),
+    ],
+)
+def test_synthetic_whole_numbers(mode: popart.SyntheticDataMode, kind: str, low: int, high: int) -> None:
+    builder = popart.Builder()
+    data = builder.addInputTensor(popart.TensorInfo(kind, [5000]))
+    result = builder.aiOnnx.cast([data], "FLOAT")
+    options = popart.SessionOptions()
+    options.syntheticDataMode = mode
+    session = popart.InferenceSession(
+        builder.getModelProto(), popart.DataFlow(1, [result]), CPU(), userOptions=options
+    )
+    session.prepareDevice()
+    anchors = session.initAnchorArrays()
+    session.run(popart.PyStepIO({}, anchors))
+    assert low <= anchors[result].min() < anchors[result].max() <= high
+    if mode is popart.SyntheticDataMode.RandomUniform:
+        assert anchors[result].min() <= low + 2
+        assert anchors[result].max() >= high - 2

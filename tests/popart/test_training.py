@@ -356,3 +356,22 @@ def test_a_constant_loss_scale_cannot_be_automatic() -> None:
     options.automaticLossScalingSettings.enabled = True
     with pytest.raises(popart.popart_exception, match="must have non-const loss scaling"):
         popart.SGD({"lossScaling": (2.0, True)}).updater(options)
+
+
+def test_integers_have_gradients() -> None:
+    builder = popart.Builder()
+    data = builder.addInputTensor(popart.TensorInfo("INT32", [3]))
+    median, _places = builder.aiGraphcore.reducemedian([data], axes=[0], keepdims=False)
+    loss = builder.aiGraphcore.identityloss([median])
+    gradient = popart.reservedGradientPrefix() + data
+    session = popart.TrainingSession(
+        builder.getModelProto(),
+        popart.DataFlow(1, [gradient]),
+        loss,
+        popart.ConstSGD(0.1),
+        popart.DeviceManager().createCpuDevice(),
+    )
+    session.prepareDevice()
+    anchors = session.initAnchorArrays()
+    session.run(popart.PyStepIO({data: np.array([5, 1, 3], np.int32)}, anchors))
+    assert anchors[gradient].tolist() == [0, 0, 1]

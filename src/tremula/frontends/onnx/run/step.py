@@ -93,4 +93,6 @@ class EagerStep:
 
 def _seed(scale: Tensor, dtype: torch.dtype) -> Tensor:
     """The gradient of the scaled loss; a scale beyond half precision is its largest number, as on the device."""
-    return scale.clamp(max=torch.finfo(dtype).max).to(dtype)
+    if dtype is torch.float16:
+        scale = scale.clamp(max=torch.finfo(dtype).max)
+    return scale.to(dtype)

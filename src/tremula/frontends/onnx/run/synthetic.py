@@ -31,4 +31,5 @@ class Synthetic(Enum):
             drawn = torch.rand(kind.shape, generator=generator)
         else:
             drawn = torch.zeros(kind.shape)
-        return drawn.to(kind.dtype)
+        # what is below zero would become the largest unsigned numbers, which are no indices
+        return (drawn if kind.dtype.is_signed else drawn.clamp(min=0)).to(kind.dtype)
