@@ -45,16 +45,8 @@ _PLACES = {
         "getUnsupportedOperations",
     ),
     "_opsets": ("defaultAiGraphcoreOpset", "defaultAiOnnxMlOpset", "defaultAiOnnxOpset"),
-    "_optimizers": (
-        "SGD",
-        "Adam",
-        "Adaptive",
-        "ClipNormSettings",
-        "ConstSGD",
-        "Optimizer",
-        "OptimizerValue",
-        "OptimizerValueMap",
-    ),
+    "_optimizer_values": ("ClipNormSettings", "OptimizerValue", "OptimizerValueMap"),
+    "_optimizers": ("SGD", "Adam", "Adaptive", "ConstSGD", "Optimizer"),
     "_patterns": ("Patterns",),
     "_session_options": (
         "AccumulateOuterFragmentSettings",

@@ -14,13 +14,11 @@ from tremula import log
 from tremula.device.settings import Connection, DeviceSettings
 from tremula.errors import Error
 from tremula.formatting import counted
-from tremula.frontends.onnx.arrays import array_of, tensor_of
 from tremula.frontends.onnx.build.sources import lines_of
 from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.device_state import SessionExecutable
-from tremula.frontends.onnx.run.export import moved_weights, write_model
 from tremula.frontends.onnx.run.gradient_sums import Reduction
 from tremula.frontends.onnx.run.groups import on_replicas
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
@@ -57,7 +55,8 @@ from ._session_ir import SessionIr
 from ._session_options import SessionOptions
 from ._session_random import SessionRandomState
 from ._session_reports import SessionReports
-from ._step_io import IStepIO, PyWeightsIO
+from ._session_weights import SessionWeights
+from ._step_io import IStepIO
 from ._tensor_info import TensorInfo
 from ._weight_groups import weight_groups
 
@@ -68,7 +67,9 @@ _LOG = log.layer("popart:session")
 Model = bytes | str | os.PathLike[str]
 
 
-class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables, SessionInstances):
+class _Session(
+    SessionWeights, SessionReports, SessionRandomState, SessionIr, SessionExecutables, SessionInstances
+):
     """Base class of both kinds of sessions."""
 
     def __init__(
@@ -134,7 +135,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 self._exchange(share, training=loss is not None),
                 self._options.cachePath if self._options.enableEngineCaching else None,
             )
-        self._weights_sent = self._engine_loaded = False
+        self._engine_loaded = False
         self._on_device: OnDevice | None = None
 
     def _reduction(self) -> Reduction:
@@ -264,84 +265,12 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
         elif not self._device.attach():
             raise Error("Failed to attach to device")
 
-    def _prepared(self, what: str) -> GraphSession:
-        if not self._session.prepared:
-            found = popart_exception(f"Devicex::prepare() must be called before {what} is called.")
-            found.add_note("Did you forget to call prepareDevice()?")
-            raise found
-        return self._session
-
     def setRandomSeed(self, seedValue: int) -> None:
         """Restart the random numbers."""
         self._random_seed = int(seedValue)
         if not self._session.prepared and not self._session.program.random:
             return  # nothing is drawn
         self._prepared("Devicex::setRandomSeedFromHost(uint64_t)").set_seed(int(seedValue))
-
-    # -- weights --------------------------------------------------------------------------------------------
-
-    def weightsFromHost(self) -> None:
-        """Copy the host's weights to the device."""
-        with popart_errors():
-            self._prepared("Devicex::weightsFromHost").weights_from_host()
-        self._weights_sent = True
-
-    def weightsToHost(self) -> None:
-        """Copy the device's weights to the host."""
-        with popart_errors():
-            self._prepared("Devicex::weightsToHost").weights_to_host()
-
-    def readWeights(self, weightsIo: PyWeightsIO) -> None:
-        """Copy the host's weights into arrays."""
-        with popart_errors():
-            held = self._session.held()
-            for name, array in weightsIo.arrays.items():
-                if name not in held:
-                    raise Error(f"there is no weight {name} in the graph.")
-                found = array_of(held[name])
-                if array.size != found.size:
-                    raise Error(f"the array for {name} has {array.size} elements, the weight {found.size}.")
-                array.reshape(-1)[...] = found.reshape(-1)
-
-    def writeWeights(self, weightsIo: PyWeightsIO) -> None:
-        """Copy arrays into the host's weights."""
-        self._check_writable("writeWeights")
-        with popart_errors():
-            for name, array in weightsIo.arrays.items():
-                self._session.write(name, tensor_of(array))
-
-    def modelToHost(self, fileName: str) -> None:
-        """Write the model with the weights as they are on the device."""
-        with popart_errors():
-            self._prepared("Devicex::weightsToHost").weights_to_host()
-            write_model(self._model_source, self._session.held(), fileName)
-
-    def updateExternallySavedTensorLocations(self, fromLocation: str, toLocation: str) -> None:
-        """From now on, write the weights that are stored in the file `fromLocation` to another file."""
-        with popart_errors():
-            self._model_source = moved_weights(self._model_source, fromLocation, toLocation)
-
-    def resetHostWeights(
-        self,
-        modelProtoOrFilename: Model,
-        ignoreWeightsInModelWithoutCorrespondingHostWeight: bool = False,
-    ) -> None:
-        """Take over the weights of another model."""
-        self._check_writable("resetHostWeights")
-        with popart_errors():
-            other = OnnxModel.load(modelProtoOrFilename)
-            self._session.reset(
-                {name: stored.tensor() for name, stored in other.graph.initializers.items()},
-                ignore_unknown=ignoreWeightsInModelWithoutCorrespondingHostWeight,
-            )
-
-    def _check_writable(self, call: str) -> None:
-        """Raise if the weights are constants of the compiled program."""
-        if self._session.updater is None and self._options.constantWeights:
-            raise popart_exception(
-                f"Cannot call {call} when constantWeights is set. Set `constantWeights` to False in the session's "
-                "options before the session is created."
-            )
 
     # -- running --------------------------------------------------------------------------------------------
 
