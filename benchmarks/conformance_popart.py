@@ -7,7 +7,7 @@ FOLDER holds the suite's `tests/` (a copy outside this repository). There are th
 (tests/integration/popxl). Each file runs on the device that the suite's CMakeLists.txt names for it: the host, an IPU
 model, or IPUs, which are virtual here. What the suite counts on, and newer packages no longer have, comes from a plugin
 (benchmarks/conformance_popart_aids). Reasons for failing cases are in benchmarks/conformance_popart_reasons.toml.
-`make conformance-popart SUITE=FOLDER` installs what the suite imports besides.
+`make conformance-popart SUITE=FOLDER` installs what the suite imports besides. FOLDER/version.json is read by one test.
 """
 
 from __future__ import annotations
