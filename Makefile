@@ -126,6 +126,7 @@ lint: $(VENV)/.dev ## format check, lint, types, layering
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/release/typed/*_program.py
 	$(BIN)/lint-imports
 	$(BIN)/hadolint release/Dockerfile
 

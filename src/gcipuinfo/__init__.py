@@ -11,7 +11,64 @@ import json
 from tremula.errors import Error
 from tremula.machine import events, inventory
 
-__all__ = ["DeviceDiscoveryMode", "DiscoverActivePartitionIPUs", "DiscoverAllPartitionIPUs", "gcipuinfo"]
+from . import _attributes
+from ._attributes import *
+
+#: the last ones are names of attributes
+__all__ = [  # noqa: RUF022
+    "DeviceDiscoveryMode",
+    "DiscoverActivePartitionIPUs",
+    "DiscoverAllPartitionIPUs",
+    "gcipuinfo",
+    "AverageBoardTemp",
+    "AverageDieTemp",
+    "BoardIpuIndex",
+    "BoardSerialNumber",
+    "BoardType",
+    "BoardVariant",
+    "Clock",
+    "ConfigDomain",
+    "DriverVersion",
+    "FirmwareMajorVersion",
+    "FirmwareMinorVersion",
+    "FirmwarePatchVersion",
+    "FirmwareVersion",
+    "GatewaySoftwareVersion",
+    "GraphStreaming",
+    "HexoattActiveSizeBytes",
+    "HexoattTotalSizeBytes",
+    "HexoptActiveSizeBytes",
+    "HexoptTotalSizeBytes",
+    "HostLinkCorrectableErrorCount",
+    "Id",
+    "IpuArchitecture",
+    "IpuErrorState",
+    "IpuPower",
+    "IpuUtilisation",
+    "IpuUtilisationSession",
+    "IpuofHost",
+    "IpuofPartitionId",
+    "IpuofRoutingId",
+    "IpuofRoutingType",
+    "IpuofServerVersion",
+    "LinkCorrectableErrorCount",
+    "LinkSpeed",
+    "LinkWidth",
+    "NumaNode",
+    "NumberOfReplicas",
+    "ParityInitialised",
+    "PartitionSyncType",
+    "PciId",
+    "PciePhysicalSlot",
+    "ProcessStartTime",
+    "ReconfigurablePartition",
+    "RemoteBuffersSupported",
+    "Target",
+    "TotalBoardPower",
+    "UserExecutable",
+    "UserName",
+    "UserProcessId",
+]
 
 
 class DeviceDiscoveryMode(int):
@@ -20,22 +77,6 @@ class DeviceDiscoveryMode(int):
 
 DiscoverActivePartitionIPUs = DeviceDiscoveryMode(0)
 DiscoverAllPartitionIPUs = DeviceDiscoveryMode(1)
-
-_ATTRIBUTES = (
-    "average board temp", "average die temp", "board ipu index", "board serial number", "board type", "board variant",
-    "clock", "config domain", "driver version", "firmware major version", "firmware minor version",
-    "firmware patch version", "firmware version", "gateway software version", "graph streaming",
-    "hexoatt active size (bytes)", "hexoatt total size (bytes)", "hexopt active size (bytes)",
-    "hexopt total size (bytes)", "host link correctable error count", "id", "ipu architecture", "ipu error state",
-    "ipu power", "ipu utilisation", "ipu utilisation (session)", "ipuof host", "ipuof partition id",
-    "ipuof routing id", "ipuof routing type", "ipuof server version", "link correctable error count", "link speed",
-    "link width", "numa node", "number of replicas", "parity initialised", "partition sync type", "pci id",
-    "pcie physical slot", "process start time", "reconfigurable partition", "remote buffers supported", "target",
-    "total board power", "user executable", "user name", "user process id",
-)  # fmt: skip
-_LABELS = {inventory.label(name): name for name in _ATTRIBUTES}
-globals().update(_LABELS)
-__all__ += list(_LABELS)
 
 
 class gcipuinfo:
@@ -140,5 +181,5 @@ class gcipuinfo:
         return next((device for device in self._seen() if device["id"] == wanted), {})
 
 
-for _label, _name in _LABELS.items():
-    setattr(gcipuinfo, _label, _name)
+for _label in __all__[4:]:
+    setattr(gcipuinfo, _label, getattr(_attributes, _label))

@@ -6,7 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from poplar import Graph, Tensor
+from poplar._tensor import as_tensor
+from poplar.program import Sequence as Program
 from tremula.frontends.poplar.graph.concat import concat
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.arguments import Arguments
@@ -15,7 +19,7 @@ from tremula.frontends.poplar.libs.gcl import calls
 from tremula.frontends.poplar.libs.gcl.groups import CollectiveOperator, CommGroup, CommGroupType
 
 
-def addCodelets(graph) -> None:
+def addCodelets(graph: Graph) -> None:
     """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
 
 
@@ -23,7 +27,7 @@ def _data(taken: Arguments, what: str) -> tuple[bool, list[View]]:
     """A tensor or several."""
     if taken.next_is(View):
         return False, [taken.view(what)]
-    return True, list(taken.take(what, Sequence))
+    return True, list(taken.sequence(what))
 
 
 def _operator(taken: Arguments) -> CollectiveOperator:
@@ -35,13 +39,23 @@ def _group(taken: Arguments) -> CommGroup:
     if taken.next_is(CommGroup):
         return taken.take("group", CommGroup)
     if taken.next_is(list, tuple):
-        return CommGroup(*taken.take("group", Sequence))
+        return CommGroup(*taken.sequence("group"))
     if taken.next_is(type(None)):
         taken.any("group")
     return CommGroup()
 
 
-def _collective(kind: str, function: str, graph, arguments, debug, options, *, operator=True, target="new"):
+def _collective(
+    kind: str,
+    function: str,
+    graph: Graph,
+    arguments: Any,
+    debug: Any,
+    options: Any,
+    *,
+    operator: bool = True,
+    target: str = "new",
+) -> Any:
     taken = Arguments(f"gcl::{function}", arguments, debug, options)
     several, data = _data(taken, "data")
     into = list(data) if target == "in place" else None
@@ -59,39 +73,43 @@ def _collective(kind: str, function: str, graph, arguments, debug, options, *, o
     return made if several else made[0]
 
 
-def allReduceCrossReplica(graph, *arguments, debug="", options=None):
+def allReduceCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
     """`allReduceCrossReplica(graph, data, op, prog[, group])`: the same result on all replicas of a group."""
     return _collective("all_reduce", "allReduceCrossReplica", graph, arguments, debug, options)
 
 
-def allReduceInPlaceCrossReplica(graph, *arguments, debug="", options=None) -> None:
+def allReduceInPlaceCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> None:
     """The same into the operand."""
     _collective(
         "all_reduce", "allReduceInPlaceCrossReplica", graph, arguments, debug, options, target="in place"
     )
 
 
-def allReduceToDestinationCrossReplica(graph, *arguments, debug="", options=None) -> None:
+def allReduceToDestinationCrossReplica(
+    graph: Graph, *arguments: Any, debug: Any = "", options: Any = None
+) -> None:
     """`allReduceToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: the same into a tensor."""
     _collective(
         "all_reduce", "allReduceToDestinationCrossReplica", graph, arguments, debug, options, target="given"
     )
 
 
-def reduceScatterCrossReplica(graph, *arguments, debug="", options=None):
+def reduceScatterCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
     """`reduceScatterCrossReplica(graph, data, op, prog[, group])`: of a vector each replica gets its part, which zeros
     fill up; with LOCAL, of its own vector."""
     return _collective("reduce_scatter", "reduceScatterCrossReplica", graph, arguments, debug, options)
 
 
-def reduceScatterToDestinationCrossReplica(graph, *arguments, debug="", options=None) -> None:
+def reduceScatterToDestinationCrossReplica(
+    graph: Graph, *arguments: Any, debug: Any = "", options: Any = None
+) -> None:
     """`reduceScatterToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: the same into a tensor."""
     _collective(
         "reduce_scatter", "reduceScatterToDestinationCrossReplica", graph, arguments, debug, options, target="given"
     )  # fmt: skip
 
 
-def allGatherCrossReplica(graph, *arguments, debug="", options=None):
+def allGatherCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
     """`allGatherCrossReplica(graph, data, prog[, group])`: the tensors of all replicas of a group, in a new first
     dimension."""
     return _collective(
@@ -99,7 +117,9 @@ def allGatherCrossReplica(graph, *arguments, debug="", options=None):
     )
 
 
-def allGatherToDestinationCrossReplica(graph, *arguments, debug="", options=None) -> None:
+def allGatherToDestinationCrossReplica(
+    graph: Graph, *arguments: Any, debug: Any = "", options: Any = None
+) -> None:
     """`allGatherToDestinationCrossReplica(graph, data, destination, prog[, group])`: the same into a tensor."""
     _collective(
         "all_gather", "allGatherToDestinationCrossReplica", graph, arguments, debug, options,
@@ -107,12 +127,12 @@ def allGatherToDestinationCrossReplica(graph, *arguments, debug="", options=None
     )  # fmt: skip
 
 
-def allToAllCrossReplica(graph, *arguments, debug="", options=None):
+def allToAllCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
     """`allToAllCrossReplica(graph, data, prog[, group])`: part `i` of each replica goes to replica `i`."""
     return _collective("all_to_all", "allToAllCrossReplica", graph, arguments, debug, options, operator=False)
 
 
-def broadcastCrossReplica(graph, *arguments, debug="", options=None):
+def broadcastCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
     """`broadcastCrossReplica(graph, data, prog[, group][, rootReplica])`: the tensor of one replica of each group."""
     return _collective("broadcast", "broadcastCrossReplica", graph, arguments, debug, options, operator=False)
 
@@ -120,7 +140,7 @@ def broadcastCrossReplica(graph, *arguments, debug="", options=None):
 class Chunk:
     """A part of a tensor on one IPU: `index` is its place among the parts."""
 
-    def __init__(self, tensor=None, index: int = 0, offset: int = 0) -> None:
+    def __init__(self, tensor: Tensor | None = None, index: int = 0, offset: int = 0) -> None:
         self.tensor, self.index, self.offset = tensor, int(index), int(offset)
 
 
@@ -129,53 +149,71 @@ class Chunks:
 
     def __init__(self, chunks: Sequence[Chunk] | int = ()) -> None:
         self._chunks = [Chunk() for _ in range(chunks)] if isinstance(chunks, int) else list(chunks)
-        self._original = None
+        self._original: Tensor | None = None
 
     def getChunks(self) -> list[Chunk]:
         """The parts."""
         return self._chunks
 
-    def setChunks(self, chunks) -> None:
+    def setChunks(self, chunks: Any) -> None:
         """Set the parts."""
         self._chunks = list(chunks)
 
-    def getOriginalInput(self):
+    def getOriginalInput(self) -> Tensor | None:
         """The tensor that was reduced."""
         return self._original
 
-    def setOriginalInput(self, tensor) -> None:
+    def setOriginalInput(self, tensor: Tensor | None) -> None:
         """Set it."""
         self._original = tensor
 
 
-def allReduceWithinReplica(graph, toReduce, op, prog, debug="", options=None):
+def allReduceWithinReplica(
+    graph: Graph,
+    toReduce: Tensor,
+    op: CollectiveOperator,
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
     """Of a tensor with one part for each IPU the reduction of all parts, again once for each IPU."""
     taken = Arguments("gcl::allReduceWithinReplica", [op, prog], debug, options)
     operator, program = _operator(taken), taken.program()
-    return calls.within(
-        graph, "all_reduce", "gcl::allReduceWithinReplica", toReduce, operator, program, *taken.end()
-    )[0]
+    return as_tensor(
+        calls.within(
+            graph, "all_reduce", "gcl::allReduceWithinReplica", toReduce, operator, program, *taken.end()
+        )[0]
+    )
 
 
-def reduceScatterWithinReplica(graph, toReduce, op, prog, debug="", options=None) -> Chunks:
+def reduceScatterWithinReplica(
+    graph: Graph,
+    toReduce: Tensor,
+    op: CollectiveOperator,
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Chunks:
     """Of a tensor with one part for each IPU the reduction of all parts, of which each IPU gets its share."""
     taken = Arguments("gcl::reduceScatterWithinReplica", [op, prog], debug, options)
     operator, program = _operator(taken), taken.program()
     made = calls.within(
         graph, "reduce_scatter", "gcl::reduceScatterWithinReplica", toReduce, operator, program, *taken.end()
     )
-    found = Chunks([Chunk(each, number, 0) for number, each in enumerate(made)])
+    found = Chunks([Chunk(as_tensor(each), number, 0) for number, each in enumerate(made)])
     found.setOriginalInput(toReduce)
     return found
 
 
-def allGatherWithinReplica(graph, toGather, prog, debug="", options=None):
+def allGatherWithinReplica(
+    graph: Graph, toGather: Tensor | Chunks, prog: Program, debug: Any = "", options: Any = None
+) -> Tensor:
     """All parts one after the other, once for each IPU. Parts come as Chunks or as a tensor with one for each IPU."""
     taken = Arguments("gcl::allGatherWithinReplica", [prog], debug, options)
     program = taken.program()
     if isinstance(toGather, Chunks):
         ordered = sorted(toGather.getChunks(), key=lambda each: (each.index, each.offset))
-        parts = [each.tensor.flatten() for each in ordered]
+        parts = [each.tensor.flatten() for each in ordered if each.tensor is not None]
     else:
         parts = [each.flatten() for each in toGather]
     if not parts:
@@ -185,28 +223,34 @@ def allGatherWithinReplica(graph, toGather, prog, debug="", options=None):
     )[0]
     original = toGather.getOriginalInput() if isinstance(toGather, Chunks) else None
     if original is not None and original.elements == out.elements:
-        return out.reshape(tuple(original.shape))
-    return out
+        return as_tensor(out.reshape(tuple(original.shape)))
+    return as_tensor(out)
 
 
-def concatChunks(chunks: Chunks):
+def concatChunks(chunks: Chunks) -> Tensor:
     """The parts one after the other, as they lie on their IPUs."""
     ordered = sorted(chunks.getChunks(), key=lambda each: (each.index, each.offset))
-    return concat([each.tensor.flatten() for each in ordered])
+    return as_tensor(concat([each.tensor.flatten() for each in ordered if each.tensor is not None]))
 
 
-def perIPUTiles(graph, offset, count, sorted=True, tilePairs=True) -> list[int]:
+def perIPUTiles(
+    graph: Graph, offset: int, count: int, sorted: bool = True, tilePairs: bool = True
+) -> list[int]:
     """`count` tiles of each IPU, spread over the chip, from place `offset` of their order on."""
     return calls.tiles_of_ipu(graph, int(offset), int(count), bool(sorted), bool(tilePairs))
 
 
-def getMinIoTiles(graph) -> int:
+def getMinIoTiles(graph: Graph) -> int:
     """The fewest tiles that transfers with the host may be given."""
     return min(calls.MIN_IO_TILES, graph.tile_count)
 
 
-def __getattr__(name: str):
-    raise AttributeError(f"gcl has no {name!r}; docs/poplar-libs.md lists what it has and what it has not")
+if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(
+            f"gcl has no {name!r}; docs/poplar-libs.md lists what it has and what it has not"
+        )
 
 
 __all__ = [

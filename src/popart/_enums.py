@@ -13,7 +13,7 @@ class PopartEnum(enum.Enum):
     """A member converts to its value; it is not a number itself."""
 
     def __int__(self) -> int:
-        return self.value
+        return int(self.value)
 
     __index__ = __int__
 
@@ -382,4 +382,46 @@ class WeightDecayMode(PopartEnum):
     L2Regularization = 1
 
 
-__all__ = [each.__name__ for each in PopartEnum.__subclasses__()]
+__all__ = [
+    "AccumulateOuterFragmentSchedule",
+    "AdamMode",
+    "AdaptiveMode",
+    "AnchorReturnTypeId",
+    "AutodiffStitchStrategy",
+    "BatchSerializationBatchSchedule",
+    "BatchSerializationMethod",
+    "BatchSerializationTransformContext",
+    "CollectiveOperator",
+    "CommGroupType",
+    "DataType",
+    "DeviceConnectionType",
+    "DeviceSelectionCriterion",
+    "DeviceType",
+    "ExchangeStrategy",
+    "ExecutionPhaseIOSchedule",
+    "ExecutionPhaseSchedule",
+    "GradientTensorTrackingMethod",
+    "InitType",
+    "Instrumentation",
+    "IrSerializationFormat",
+    "MeanReductionStrategy",
+    "MergeVarUpdateType",
+    "PatternsLevel",
+    "RecomputationType",
+    "RecomputeType",
+    "RecoveryAction",
+    "ReductionType",
+    "ReplicatedStreamMode",
+    "ReplicatedTensorSharding",
+    "SGDAccumulatorAndMomentum",
+    "ScatterReduction",
+    "SubgraphCopyingStrategy",
+    "SyncPattern",
+    "SyntheticDataMode",
+    "TensorRemapType",
+    "TensorStorage",
+    "TileSet",
+    "VariableRetrievalMode",
+    "VirtualGraphMode",
+    "WeightDecayMode",
+]

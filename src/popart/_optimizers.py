@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class OptimizerValue:
     """A number, and whether it stays as it is when the model has been compiled."""
 
-    def __init__(self, val: float = 0.0, isConst: bool | None = None) -> None:
+    def __init__(self, val: float | tuple[float, bool] = 0.0, isConst: bool | None = None) -> None:
         if isinstance(val, tuple):
             val, isConst = val
         self._value = float(val)

@@ -6,7 +6,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import numpy as np
 
@@ -114,7 +114,7 @@ class Engine:
                 f"stream {handle!r} needs an array whose elements lie side by side; "
                 "numpy.ascontiguousarray makes one"
             )
-        self._core.connect_ring(handle, memoryview(array.reshape(-1).view(np.uint8)), replica)
+        self._core.connect_ring(handle, memoryview(array.reshape(-1).view(np.uint8).data), replica)
 
     def connectStreamToCallback(self, handle: str, *callback: Any) -> None:
         """`connectStreamToCallback(handle, callback)` or `connectStreamToCallback(handle, replica, callback)`."""
@@ -150,7 +150,7 @@ class Engine:
             if not out.flags.c_contiguous:
                 raise TensorIOStateError(f"the array for tensor {handle!r} has gaps between its elements")
         self._core.read_tensor(handle, _bytes_of(out))
-        return out
+        return cast(np.ndarray, out)
 
     def copyToRemoteBuffer(
         self, data: Any, handle: str, repeatIndex: int = 0, replicationIndex: int = 0
@@ -250,7 +250,7 @@ def _same_type(handle: str, type: Type, data: Any) -> np.ndarray:
 
 
 def _bytes_of(array: Any) -> memoryview:
-    return memoryview(np.asarray(array).reshape(-1).view(np.uint8))
+    return memoryview(np.asarray(array).reshape(-1).view(np.uint8).data)
 
 
 __all__ = ["Engine", "Executable", "LegacyStreamCallback", "StreamCallback", "compileGraph"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import numpy as np
 
+from poplar._tensor import as_tensor
 from tremula import log
 from tremula.frontends.poplar.codelets import loading
 from tremula.frontends.poplar.errors import GraphObjectCreationError, InvalidTileMapping, UnknownVertexType
@@ -72,7 +73,7 @@ class Graph(_Graph):
     def createVirtualGraph(self, lower: int | Sequence[int], upper: int | None = None) -> Graph:
         """`createVirtualGraph(first, end)`, `createVirtualGraph(tiles)`, or `createVirtualGraph(count)` of each IPU."""
         if upper is not None:
-            return self.part(np.arange(int(lower), int(upper)))
+            return self.part(np.arange(lower, upper))  # type: ignore[arg-type]
         if isinstance(lower, Sequence):
             return self.part(np.asarray(lower, dtype=np.int64))
         per_ipu = self.contents.target.tiles_per_ipu
@@ -91,21 +92,21 @@ class Graph(_Graph):
         made = self.add_variable(type, shape, name)
         if VariableMappingMethod.LINEAR in options:
             poputil.map_tensor_linearly(self, made)
-        return made
+        return as_tensor(made)
 
     def addConstant(self, type: Type, shape: Sequence[int], values: Any, name: str = "") -> Tensor:
         """A constant; a single value is that of all elements."""
-        return self.add_constant(type, shape, values, name)
+        return as_tensor(self.add_constant(type, shape, values, name))
 
     def addConstantHalf(self, type: Type, shape: Sequence[int], values: Any, name: str = "") -> Tensor:
         """A constant of half-precision numbers, or of 16-bit integers that hold their bits."""
-        return self.add_constant(type, shape, from_bits(values), name)
+        return as_tensor(self.add_constant(type, shape, from_bits(values), name))
 
     def addReplicationIndexConstant(self, name: str = "") -> Tensor:
         """A constant that holds the number of the replica."""
         made = self.add_constant(UNSIGNED_INT, [], 0, name or "replicationIndex")
         self.contents.replication_indices.append(self.memory.at(made.offset).number)
-        return made
+        return as_tensor(made)
 
     def clone(
         self,
@@ -115,7 +116,7 @@ class Graph(_Graph):
     ) -> Tensor:
         """A new tensor of the same shape on the same tiles."""
         if isinstance(name, TensorCloneMethod):
-            name, method = "", name
+            method, name = name, ""
         order = method is not TensorCloneMethod.CREATE_NEW_ORDER
         aliases = method in (
             TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES,
@@ -141,7 +142,7 @@ class Graph(_Graph):
     def setTileMapping(self, what: Tensor | VertexRef, where: int | TileMapping) -> None:
         """Put a tensor or a vertex on a tile, or a tensor piece by piece: a list of intervals for each tile."""
         if isinstance(what, VertexRef):
-            self.set_vertex_tile(what, where)
+            self.set_vertex_tile(what, cast(int, where))
         elif isinstance(where, int | np.integer):
             super().set_tile_mapping(what, int(where))
         else:
@@ -150,7 +151,7 @@ class Graph(_Graph):
                 for each in intervals:
                     super().set_tile_mapping(flat.slice_dimension(each.begin(), each.end()), tile)
 
-    set_tile_mapping = setTileMapping
+    set_tile_mapping = setTileMapping  # type: ignore[assignment]
 
     def getTileMapping(self, tensor: Tensor, requireComplete: bool = True) -> list[list[Interval]]:
         """The intervals of the flattened tensor on each tile."""
@@ -327,12 +328,14 @@ class Graph(_Graph):
         programs = [progs] if isinstance(progs, Program) else list(progs)
         stream.writelines(f"{line}\n" for line in dot.compute_graph(programs))
 
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_"):
-            raise AttributeError(
-                f"this Graph has no {name!r}: docs/poplar.md lists what the Python interface offers"
-            )
-        raise AttributeError(name)
+    if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
+
+        def __getattr__(self, name: str) -> Any:
+            if not name.startswith("_"):
+                raise AttributeError(
+                    f"this Graph has no {name!r}: docs/poplar.md lists what the Python interface offers"
+                )
+            raise AttributeError(name)
 
 
 def _say_options(options: Mapping[str, str] | None) -> None:

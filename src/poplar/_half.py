@@ -24,7 +24,7 @@ def copyFloatToDeviceHalf(target: Any, src: Any, dst: np.ndarray | None = None) 
 
 def copyDeviceHalfToFloat(target: Any, src: Any, dst: np.ndarray | None = None) -> np.ndarray:
     """Half-precision numbers in single precision, into `dst` or a new array, which is returned."""
-    wide = from_bits(src).astype(np.float32)
+    wide: np.ndarray = from_bits(src).astype(np.float32)
     if dst is None:
         return wide
     dst.reshape(-1)[: wide.size] = wide.reshape(-1)

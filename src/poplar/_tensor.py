@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class VariableInterval:
         return f"VariableInterval({self.var}, {self.interval})"
 
 
-class Shape(tuple):
+class Shape(tuple[int, ...]):
     """A shape that may be read as `t.shape` or, as in C++, as `t.shape()`."""
 
     __slots__ = ()
@@ -82,7 +82,15 @@ class Tensor(View):
 
     __slots__ = ()
 
-    def __init__(self, graph, type, shape, offset=0, strides=(), address_list=None) -> None:
+    def __init__(
+        self,
+        graph: Any,
+        type: Type,
+        shape: Sequence[int],
+        offset: int = 0,
+        strides: tuple[int, ...] = (),
+        address_list: np.ndarray | None = None,
+    ) -> None:
         self.graph = graph
         self.type = type
         self.shape = Shape(shape)
@@ -227,11 +235,27 @@ class Tensor(View):
         return f"Tensor({self.type}, {list(self.shape)}, {self.getDebugStr()!r})"
 
 
+def as_tensor(view: View) -> Tensor:
+    """The view as the class that programs know: all views of a `poplar.Graph` are tensors."""
+    return cast("Tensor", view)
+
+
+def as_tensors(views: Iterable[View]) -> list[Tensor]:
+    """Several views as tensors."""
+    return [as_tensor(each) for each in views]
+
+
+def as_pair(views: tuple[View, View]) -> tuple[Tensor, Tensor]:
+    """Two views as tensors."""
+    return as_tensor(views[0]), as_tensor(views[1])
+
+
 def concat(tensors: Sequence[Tensor] | Tensor, second: Any = 0, dimension: int = 0) -> Tensor:
     """`concat(tensors, dimension=0)` or `concat(first, second, dimension=0)`."""
     if isinstance(tensors, View):
-        return _concat([tensors, second], dimension)
-    return _concat(list(tensors), second)
+        return as_tensor(_concat([tensors, second], dimension))
+    joined: Tensor = _concat(list(tensors), second)
+    return joined
 
 
 def append(first: Tensor, second: Tensor, dimension: int) -> Tensor:

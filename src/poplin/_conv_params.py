@@ -148,7 +148,7 @@ class ConvParams:
 
     def getInputSize(self, dim: int) -> int:
         """The extent of the input."""
-        return self.inputFieldShape[dim]
+        return int(self.inputFieldShape[dim])
 
     def getInputFieldShape(self) -> list[int]:
         """The extents of the input."""

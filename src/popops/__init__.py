@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from poplar import Graph
 from tremula.frontends.poplar.libs.popops.operations import BinaryOpType, TernaryOpType, UnaryOpType
 
 from . import embedding, expr, padding, rearrange
@@ -26,11 +29,11 @@ from ._tensors import *
 from ._tensors import __all__ as _tensors
 
 
-def addCodelets(graph) -> None:
+def addCodelets(graph: Graph) -> None:
     """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> NoReturn:
     raise AttributeError(f"popops has no {name!r}; docs/poplar-libs.md lists what it has and what it has not")
 
 

@@ -382,7 +382,7 @@ class PoplarExecutor:
             if anchors:
                 self._anchor_memory.update(zip(self._options.anchored_tensors, anchors, strict=True))
             for output in outputs:
-                output.backward = _backward_refused
+                output.backward = _backward_refused  # type: ignore[method-assign]
             device.ran(tensors, outputs, started)
             if trainer is not None:
                 self._weights.outdated = True
@@ -423,7 +423,7 @@ class PoplarExecutor:
 
     def _follow_training(self) -> None:
         """Take over weights that a training model of the same module has produced meanwhile."""
-        model = self._user_model
+        model: Any = self._user_model
         # asked of the class: a module that lacks an attribute looks for it in several places first
         if not hasattr(type(model), "copyWeightsToHostIfNeeded"):
             return

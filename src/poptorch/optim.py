@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -91,6 +91,10 @@ class Optimizer:
 
     #: Attributes that belong to the whole optimizer rather than to a parameter group, and their defaults.
     _own_attributes: Mapping[str, Any] = {}
+    # what torch's class holds, which each subclass derives from too
+    defaults: dict[str, Any]
+    param_groups: list[dict[str, Any]]
+    variable_attrs: VariableAttributes
 
     def __init__(self) -> None:
         self._state_dict: dict[str, Any] = {"ipu_state": None, "ipu_param": None}
@@ -108,7 +112,7 @@ class Optimizer:
             RuntimeError: the dictionary is empty or does not come from a PopTorch optimizer.
         """
         _check_state(state)
-        torch.optim.Optimizer.load_state_dict(self, state)
+        torch.optim.Optimizer.load_state_dict(cast(torch.optim.Optimizer, self), state)
         self.set_state_dict(state)
 
     def get_state_dict(self) -> dict[str, Any]:
@@ -116,7 +120,7 @@ class Optimizer:
         device_state = {
             key: None if tensors is None else dict(tensors) for key, tensors in self._state_dict.items()
         }
-        return {**device_state, **torch.optim.Optimizer.state_dict(self)}
+        return {**device_state, **torch.optim.Optimizer.state_dict(cast(torch.optim.Optimizer, self))}
 
     def set_state_dict(self, state: dict[str, Any]) -> None:
         """Replace the device's part of the state.
@@ -138,7 +142,7 @@ class Optimizer:
     def __getstate__(self) -> dict[str, Any]:
         # torch saves groups, defaults and its own state; whatever was hung on the object by a wrapped model
         # (such as its state_dict method) stays behind.
-        state: dict[str, Any] = torch.optim.Optimizer.__getstate__(self)
+        state: dict[str, Any] = torch.optim.Optimizer.__getstate__(cast(torch.optim.Optimizer, self))
         for name in ("variable_attrs", *self._own_attributes):
             state[name] = getattr(self, name)
         state["_state_dict"] = self._state_dict
@@ -146,7 +150,7 @@ class Optimizer:
         state["host_state_is_dirty"] = False
         return state
 
-    def _construct(self, base: type, arguments: dict[str, Any], **group_values: Any) -> None:
+    def _construct(self, base: Any, arguments: dict[str, Any], **group_values: Any) -> None:
         """Construct from the arguments (`locals()`) of a subclass; those that are None keep their defaults.
 
         `group_values` are values of the parameter groups that torch's class `base` does not have.
@@ -369,6 +373,7 @@ class LAMB(Optimizer, torch.optim.Optimizer):
     """
 
     _own_attributes = {**_TWO_MOMENTS, "bias_correction": True}
+    bias_correction: bool
 
     def __init__(
         self,
@@ -405,7 +410,7 @@ class LAMB(Optimizer, torch.optim.Optimizer):
         torch.optim.Optimizer.__init__(self, params, defaults)
         self._set_own(given)
 
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Update the parameters on the host from their `.grad`, as any torch optimizer does."""
         loss = None
         if closure is not None:

@@ -210,7 +210,7 @@ class Options(_options_impl.OptionsDict):
 
     def defaultOutputMode(self) -> bool:
         """Whether the output mode was left to the model."""
-        return self.output_mode == enums.OutputMode.Default
+        return bool(self.output_mode == enums.OutputMode.Default)
 
     def anchorTensor(
         self,

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from tremula.frontends.poplar.libs.errors import PoplibsError as poplibs_error
 
 from . import graphfn
@@ -14,7 +16,7 @@ from ._tensors import *
 from ._tensors import __all__ as _tensors
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> NoReturn:
     raise AttributeError(
         f"poputil has no {name!r}; docs/poplar-libs.md lists what it has and what it has not"
     )

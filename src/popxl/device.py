@@ -11,9 +11,12 @@ from tremula.frontends.popxl.session import PopxlSession
 class DeviceInfo(Protocol):
     """The device interface that a session uses; `popart.DeviceInfo` has it as well."""
 
-    isAttached: Any
     type: Any
     numIpus: Any
+
+    @property
+    def isAttached(self) -> Any:
+        """Whether it is held."""
 
     def attach(self) -> Any:
         """Hold it."""

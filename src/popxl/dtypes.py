@@ -24,6 +24,12 @@ _PT_TO_POPXL: dict[Any, dtype] = {}
 class dtype:
     """An element type. The members of this module are all there are."""
 
+    _name: str
+    _kind: str
+    _np_type: np.dtype[Any]
+    _pt_type: Any
+    _pb_dtype: Any
+
     def __init__(self) -> None:
         raise TypeError(
             "popxl.dtype cannot be called: use popxl.float32 and the others, or dtype.as_dtype(...)."

@@ -99,7 +99,7 @@ class ReplicaGrouping:
         return cls._from_params(ir, stride if size > 1 else 1, size)
 
     @property
-    def _pb_replica_grouping(self) -> _ir.ReplicaGrouping:
+    def _pb_replica_grouping(self) -> Any:
         if self._stride is None:
             raise NotImplementedError(_NOT_CONSTANT)
         return _ir.ReplicaGrouping(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -187,10 +186,10 @@ class Session:
         for stream, array in given.items():
             self._verify_io_shape(stream, array, what)
 
-    def _validate_run_inputs(self, inputs: Mapping[Stream, np.ndarray]) -> None:
+    def _validate_run_inputs(self, inputs: Mapping[Any, np.ndarray]) -> None:
         self._validate(inputs, self.expected_inputs(), "input")
 
-    def _validate_run_outputs(self, outputs: Mapping[Stream, np.ndarray]) -> None:
+    def _validate_run_outputs(self, outputs: Mapping[Any, np.ndarray]) -> None:
         self._validate(outputs, self._expected_outputs(), "output")
 
     def _verify_io_shape(self, stream: Stream, array: np.ndarray, what: str) -> None:
@@ -290,7 +289,7 @@ class Session:
                 f"Tensor {getattr(tensor, 'id', tensor)} is not of type Variable, and cannot be written."
             )
         float8 = tensor.dtype.name.startswith("float8")
-        if isinstance(data, numbers.Number):
+        if isinstance(data, int | float | np.number):
             if float8:
                 raise TypeError(
                     f"A number cannot be written to {tensor.id}, which has {tensor.dtype}: give an array, as of "

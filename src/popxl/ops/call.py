@@ -180,8 +180,8 @@ def _as_tensor(parent: Graph, tensor: Tensor, value: Any, what: str) -> Tensor:
 
 def _refuse_missing(graph: Graph, what: str, found: Mapping[int, Tensor], missing: list[int]) -> None:
     own = graph.inputs
-    rows = [("Index", "Graph Tensor"), *((index, own[index].id) for index in missing)]
-    there = [("Index", "Graph Tensor", "Parent Graph Tensor")]
+    rows: list[tuple[Any, ...]] = [("Index", "Graph Tensor"), *((index, own[index].id) for index in missing)]
+    there: list[tuple[Any, ...]] = [("Index", "Graph Tensor", "Parent Graph Tensor")]
     there += [(index, own[index].id, tensor.id) for index, tensor in sorted(found.items())]
     raise ValueError(
         f"Not enough inputs have been provided for the {what} graph ({graph}).\n\nMissing inputs:\n"

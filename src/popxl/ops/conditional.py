@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from popart._internal.errors import graph_error_class
 
@@ -19,7 +19,7 @@ class ConditionalSiteInfo(CallSiteInfo):
     """A conditional, and which tensors of its branches and of its caller belong together."""
 
     @property
-    def called_graph(self) -> tuple[Graph, Graph]:
+    def called_graph(self) -> tuple[Graph, Graph]:  # type: ignore[override]
         """The branches."""
         then, otherwise = self._op.getCalledGraphs()
         return Graph._from_pb(then), Graph._from_pb(otherwise)
@@ -50,7 +50,7 @@ class ConditionalSiteInfo(CallSiteInfo):
         return self._found(self._op.opOutToSubgraphOutIndex, int(not then_branch), idx)
 
     @staticmethod
-    def _found(lookup: object, branch: int, idx: int) -> int:
+    def _found(lookup: Callable[[int, int], int], branch: int, idx: int) -> int:
         try:
             return lookup(branch, idx)
         except graph_error_class() as problem:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-
 from .. import dtypes
 from ..dtypes import dtype as Dtype
 from ..tensor import Tensor, TensorLike, constant
@@ -306,7 +304,55 @@ def pow2scale_cast_from_fp8(t: Tensor, log2_scale: Tensor, data_type: Dtype) -> 
 
 
 __all__ = [
-    name
-    for name, value in list(globals().items())
-    if builtins.callable(value) and value.__module__ == __name__ and not name.startswith("_")
+    "abs",
+    "add",
+    "add_",
+    "cast",
+    "ceil",
+    "clamp",
+    "clip",
+    "cos",
+    "detach",
+    "detach_",
+    "div",
+    "equal",
+    "exp",
+    "exp_",
+    "floor",
+    "fmod",
+    "gelu",
+    "gelu_",
+    "geluerf",
+    "geluerf_",
+    "greater",
+    "identity",
+    "increment_mod",
+    "increment_mod_",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "maximum",
+    "mul",
+    "negate",
+    "pow",
+    "pow2scale_cast_from_fp8",
+    "pow2scale_cast_to_fp8",
+    "relu",
+    "relu_",
+    "rename",
+    "scaled_add",
+    "scaled_add_",
+    "sign",
+    "sin",
+    "sqrt",
+    "sub",
+    "swish",
+    "swish_",
+    "tanh",
+    "where",
 ]

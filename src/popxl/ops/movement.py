@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
@@ -347,7 +346,30 @@ def io_tile_copy(t: Tensor) -> Tensor:
 
 
 __all__ = [
-    name
-    for name, value in list(globals().items())
-    if builtins.callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
+    "concat",
+    "concat_",
+    "dynamic_slice",
+    "dynamic_update",
+    "dynamic_update_",
+    "flatten",
+    "flatten_",
+    "gather",
+    "grouped_scatter_reduce",
+    "groupedgather",
+    "init",
+    "io_tile_copy",
+    "ipu_copy",
+    "process_args",
+    "reshape",
+    "reshape_",
+    "scatter",
+    "scatter_reduce",
+    "slice",
+    "slice_",
+    "split",
+    "squeeze",
+    "subsample",
+    "tied_gather",
+    "transpose",
+    "transpose_",
 ]

@@ -64,6 +64,8 @@ class GradGraphInfo:
     _ir: _ir.Ir
     _fwd_graph: _ir.Graph
     _pb_bwd_info: _ir.BwdGraphInfo
+    _expected_inputs: list[ExpectedConnection]
+    _expected_outputs: list[ExpectedConnection]
 
     def __init__(self) -> None:
         raise TypeError("GradGraphInfo cannot be called: autodiff makes them.")
