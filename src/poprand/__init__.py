@@ -68,7 +68,7 @@ def bernoulli(graph, seed, seedModifier, reference, outType, prob, prog, debug="
     function = "poprand::bernoulli"
     program, name = _program(function, prog, debug, options)
     if not 0 <= prob <= 1:
-        raise PoplibsError(f"{function}: {prob} is no probability")
+        raise PoplibsError(f"{function}: {prob} is not a probability")
     return calls.draw(
         graph, function, "bernoulli", seed, seedModifier, reference, outType, program, name, probability=float(prob)
     )  # fmt: skip

@@ -136,7 +136,7 @@ def read_codelets(graph: Graph, document: Any, classes: Collection[type | Codele
     for each in entries(given["sources"], "source code"):
         source = record(each, "source code", ("code", "flags", "title"))
         if type(source["code"]) is not str:
-            raise BadValue("source code is no text")
+            raise BadValue("source code is not text")
         sources.append(
             SourceCode(
                 source["code"], tuple(texts(source["flags"], "flags")), text(source["title"], "a title")

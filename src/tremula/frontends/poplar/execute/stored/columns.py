@@ -89,7 +89,7 @@ def text(value: Any, what: str) -> str:
 def texts(value: Any, what: str, count: int | None = None) -> list[str]:
     """A list of texts of a document."""
     if type(value) is not list or (count is not None and len(value) != count):
-        raise BadValue(f"{what} is no list of the length that it should have")
+        raise BadValue(f"{what} is not a list of the length that it should have")
     return [text(each, what) for each in value]
 
 
@@ -122,5 +122,5 @@ def record(value: Any, what: str, keys: Sequence[str]) -> dict[str, Any]:
 def entries(value: Any, what: str) -> list[Any]:
     """A list of a document."""
     if type(value) is not list:
-        raise BadValue(f"{what} is no list")
+        raise BadValue(f"{what} is not a list")
     return value

@@ -117,7 +117,7 @@ def read_executable(
         make_graph: makes the graph.
 
     Raises:
-        GraphObjectLoadError: it is no executable, of another version, or damaged; or the code of a vertex type is
+        GraphObjectLoadError: it is not an executable, of another version, or damaged; or the code of a vertex type is
             missing.
     """
     label = str(source) if isinstance(source, str | os.PathLike) else "the executable"
@@ -162,7 +162,7 @@ def _decoded(
     graph.contents.functions.extend(programs.functions)
     options = given["options"]
     if type(options) is not dict:
-        raise BadValue("the options are no object")
+        raise BadValue("the options are not an object")
     return Stored(
         graph,
         [programs.program(each) for each in entries(given["programs"], "programs")],

@@ -177,7 +177,7 @@ class ProgramReader:
         cases = []
         for each in entries(value, "cases"):
             if type(each) is not list or len(each) != 2:
-                raise BadValue("a case is no pair")
+                raise BadValue("a case is not a pair")
             cases.append((whole(each[0], "a case", -(1 << 62)), self.program(each[1])))
         return cases
 
@@ -193,7 +193,7 @@ class ProgramReader:
         given = record(value, "a library call", keys)
         attributes = given["attributes"]
         if type(attributes) is not dict:
-            raise BadValue("the attributes of a library call are no object")
+            raise BadValue("the attributes of a library call are not an object")
         _plain(attributes, 0)
         return LibraryCall(
             text(given["function"], "a library function"),
