@@ -206,7 +206,7 @@ def getMinIoTiles(graph) -> int:
 
 
 def __getattr__(name: str):
-    raise AttributeError(f"gcl has no {name!r}; docs/poplar-libs.md lists what it has and what it has not")
+    raise AttributeError(f"gcl has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [

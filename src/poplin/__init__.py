@@ -92,7 +92,7 @@ def addCodelets(graph: Graph) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"poplin has no {name!r}: docs/poplar-libs-nn.md lists what there is")
+    raise AttributeError(f"poplin has no {name!r}: docs/poplar-libs-nn.md lists what is available")
 
 
 __all__ = [

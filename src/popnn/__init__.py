@@ -57,7 +57,7 @@ def addCodelets(graph: Graph) -> None:
 def __getattr__(name: str) -> Any:
     if name == "in":
         return in_
-    raise AttributeError(f"popnn has no {name!r}: docs/poplar-libs-nn.md lists what there is")
+    raise AttributeError(f"popnn has no {name!r}: docs/poplar-libs-nn.md lists what is available")
 
 
 __all__ = [

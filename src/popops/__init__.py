@@ -31,7 +31,7 @@ def addCodelets(graph) -> None:
 
 
 def __getattr__(name: str):
-    raise AttributeError(f"popops has no {name!r}; docs/poplar-libs.md lists what it has and what it has not")
+    raise AttributeError(f"popops has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [

@@ -131,9 +131,7 @@ def shapedDropout(
 
 
 def __getattr__(name: str):
-    raise AttributeError(
-        f"poprand has no {name!r}; docs/poplar-libs.md lists what it has and what it has not"
-    )
+    raise AttributeError(f"poprand has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [

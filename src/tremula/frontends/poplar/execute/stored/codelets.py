@@ -170,7 +170,7 @@ def _read_fields(value: Any) -> dict[str, Field]:
         each = record(given, "a field", _FIELD)
         name = text(each["name"], "a field")
         if each["type"] is not None and each["type"] not in types:
-            raise BadValue("a field is of a type that there is not")
+            raise BadValue("a field has an unknown type")
         found[name] = Field(
             name,
             Kind(text(each["kind"], "a kind")),

@@ -54,7 +54,7 @@ class Reader:
         if len(found) and (
             (low is not None and found.min() < low) or (high is not None and found.max() >= high)
         ):
-            raise BadValue(f"column {name} has numbers that it cannot have")
+            raise BadValue(f"column {name} has numbers that are out of range")
         return found
 
     def values(
@@ -115,7 +115,7 @@ def item(values: Sequence[Any], place: Any, what: str) -> Any:
 def record(value: Any, what: str, keys: Sequence[str]) -> dict[str, Any]:
     """An object of a document with these keys."""
     if type(value) is not dict or set(value) != set(keys):
-        raise BadValue(f"{what} is not what it should be")
+        raise BadValue(f"{what} is invalid")
     return value
 
 

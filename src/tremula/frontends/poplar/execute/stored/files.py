@@ -182,7 +182,7 @@ def _target(value: Any) -> TargetFacts:
         facts.data_path_bytes,
     )
     if min(sizes) < 1 or min(rates) <= 0 or facts.tiles > _MOST_TILES or facts.workers > 1 << 10:
-        raise BadValue("the target is of a chip that cannot be")
+        raise BadValue("the target describes a chip that is not possible")
     return facts
 
 
