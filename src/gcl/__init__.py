@@ -248,9 +248,7 @@ def getMinIoTiles(graph: Graph) -> int:
 if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
 
     def __getattr__(name: str) -> NoReturn:
-        raise AttributeError(
-            f"gcl has no {name!r}; docs/poplar-libs.md lists what it has and what it has not"
-        )
+        raise AttributeError(f"gcl has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [

@@ -23,6 +23,6 @@ def set_ipu_config(config: Any, ipus_per_replica: int | None = None, configure_d
 
     Raises:
         Error: the number of IPUs per replica is not the launcher's.
-        TypeError: it is no configuration.
+        TypeError: it is not a configuration.
     """
     return configure(config, ipus_per_replica, configure_device)

@@ -105,7 +105,7 @@ class Engine:
         """Connect a stream to an array, which is used as a circular buffer and not copied."""
         if end is not None:
             raise StreamConnectionError(
-                f"stream {handle!r}: an array knows its end; pass the array alone, or a part of it"
+                f"stream {handle!r}: pass the array alone; its size says where it ends"
             )
         stream = self._core.stream(handle)
         array = _same_type(handle, stream.type, data)

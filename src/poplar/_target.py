@@ -179,7 +179,7 @@ class Device:
         if self.core is None:
             from ._exceptions import poplar_error
 
-            raise poplar_error("this Device stands for none: take one from a DeviceManager or an IPUModel")
+            raise poplar_error("this Device is empty: take one from a DeviceManager or an IPUModel")
         return self.core
 
     def getTarget(self) -> Target:

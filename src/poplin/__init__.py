@@ -94,7 +94,7 @@ def addCodelets(graph: Graph) -> None:
 if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
 
     def __getattr__(name: str) -> Any:
-        raise AttributeError(f"poplin has no {name!r}: docs/poplar-libs-nn.md lists what there is")
+        raise AttributeError(f"poplin has no {name!r}: docs/poplar-libs-nn.md lists what is available")
 
 
 __all__ = [

@@ -59,7 +59,7 @@ if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
     def __getattr__(name: str) -> Any:
         if name == "in":
             return in_
-        raise AttributeError(f"popnn has no {name!r}: docs/poplar-libs-nn.md lists what there is")
+        raise AttributeError(f"popnn has no {name!r}: docs/poplar-libs-nn.md lists what is available")
 
 
 __all__ = [

@@ -34,7 +34,7 @@ def addCodelets(graph: Graph) -> None:
 
 
 def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(f"popops has no {name!r}; docs/poplar-libs.md lists what it has and what it has not")
+    raise AttributeError(f"popops has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [

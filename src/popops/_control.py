@@ -71,7 +71,7 @@ class CircBuf:
         self._history = slices.sliceable(
             graph, dataType, (self._size, prod(self._shape)), [0], 4, f"{self._name}/history"
         )
-        self._index = graph.addVariable(UNSIGNED_INT, (1,), f"{self._name}/index")
+        self._index = as_tensor(graph.add_variable(UNSIGNED_INT, (1,), f"{self._name}/index"))
         graph.set_tile_mapping(self._index, 0)
         graph.set_initial_value(self._index, 0)
 

@@ -72,7 +72,7 @@ def _cast_to_type(graph: Graph, src: View, taken: Arguments) -> Tensor:
     kind = taken.take("dstType", Type)
     if taken.next_is(View):
         raise PoplibsError(
-            "popops::cast: metadata belong to 8-bit floating point, a type that is not there; leave them out"
+            "popops::cast: metadata belong to 8-bit floating point, which is not supported; leave them out"
         )
     where = taken.maybe(ComputeSet) or taken.program()
     name = taken.end()[0] or "popops::cast"

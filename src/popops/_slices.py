@@ -136,8 +136,8 @@ def groupedMultiSlice(
 
 
 def _constant_offsets(graph: Graph, offsets: Sequence[int], name: str) -> View:
-    made = graph.addConstant(UNSIGNED_INT, (len(offsets), 1), np.asarray(offsets, dtype=np.uint32), name)
-    graph.set_tile_mapping(made, 0)
+    made = graph.add_constant(UNSIGNED_INT, (len(offsets), 1), np.asarray(offsets, dtype=np.uint32), name)
+    graph.set_tile_mapping(as_tensor(made), 0)
     return made
 
 

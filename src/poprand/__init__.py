@@ -117,7 +117,7 @@ def bernoulli(
     function = "poprand::bernoulli"
     program, name = _program(function, prog, debug, options)
     if not 0 <= prob <= 1:
-        raise PoplibsError(f"{function}: {prob} is no probability")
+        raise PoplibsError(f"{function}: {prob} is not a probability")
     return as_tensor(calls.draw(
         graph, function, "bernoulli", seed, seedModifier, reference, outType, program, name, probability=float(prob)
     ))  # fmt: skip
@@ -223,9 +223,7 @@ def shapedDropout(
 if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
 
     def __getattr__(name: str) -> NoReturn:
-        raise AttributeError(
-            f"poprand has no {name!r}; docs/poplar-libs.md lists what it has and what it has not"
-        )
+        raise AttributeError(f"poprand has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [

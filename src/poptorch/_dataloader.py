@@ -50,7 +50,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         shuffle: draw a new order for each epoch.
         num_workers: number of processes that read elements.
         drop_last: drop what is left at the end and does not fill a combined batch.
-        persistent_workers: keep the current_loader processes from epoch to epoch; by default if there are any.
+        persistent_workers: keep the worker processes from epoch to epoch; the default is True if there are any.
         auto_distributed_partitioning: give each process of a distributed run its part; False if the data
             set already is the part of this process.
         mode: Sync loads in this process; Async loads ahead, in another one; AsyncRebatched moreover

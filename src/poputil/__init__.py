@@ -17,9 +17,7 @@ from ._tensors import __all__ as _tensors
 
 
 def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(
-        f"poputil has no {name!r}; docs/poplar-libs.md lists what it has and what it has not"
-    )
+    raise AttributeError(f"poputil has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [*_mapping, *_tensors, "graphfn", "poplibs_error"]

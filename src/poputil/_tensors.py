@@ -93,7 +93,7 @@ def factorDims(t: Tensor, factors: Sequence[int], startDim: int = 0) -> Tensor:
     end = startDim + len(factors)
     for length, factor in zip(t.shape[startDim:end], factors, strict=True):
         if length % factor:
-            raise PoplibsError(f"poputil::factorDims: {length} elements are no multiple of {factor}")
+            raise PoplibsError(f"poputil::factorDims: {length} elements are not a multiple of {factor}")
     pairs = [each for length, factor in zip(t.shape[startDim:end], factors, strict=True)
              for each in (length // factor, factor)]  # fmt: skip
     split = reshaped_part(t, startDim, end, pairs)
@@ -160,7 +160,7 @@ def _parameter(value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return f"{value:f}"
-    raise TypeMismatch(f"{value!r} is no parameter of a vertex type")
+    raise TypeMismatch(f"{value!r} is not a parameter of a vertex type")
 
 
 def _namespace(kind: type) -> str:

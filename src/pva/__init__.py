@@ -34,7 +34,7 @@ def openReport(
     Debug contexts are in the profile itself; `debugInfoFilename` is accepted and not read, as no other file has them.
 
     Raises:
-        Error: there is no such file, it is no profile, a damaged one, or one of a newer version.
+        Error: there is no such file, it is not a profile, a damaged one, or one of a newer version.
     """
     return pva_core.Report(profileFilename)
 

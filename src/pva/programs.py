@@ -147,7 +147,7 @@ class Program:
 
 
 def _ignored(program: Program) -> None:
-    """A visitor that is no ProgramVisitor may lack methods."""
+    """A visitor that is not a ProgramVisitor may lack methods."""
 
 
 class Programs:

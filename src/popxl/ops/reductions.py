@@ -155,7 +155,7 @@ _FLOAT8 = (dtypes.float8_143, dtypes.float8_152)
 
 
 def check_scaled_operands(what: str, first: Tensor, second: Tensor, log2_scale: Tensor) -> None:
-    """Refuse operands that are not float8, and scales that are no integer."""
+    """Refuse operands that are not float8, and scales that are not integers."""
     if first.dtype not in _FLOAT8 or second.dtype not in _FLOAT8:
         raise TypeError(
             f"The operands of a scaled {what} must have the type popxl.float8_143 or popxl.float8_152."
