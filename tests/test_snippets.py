@@ -1,8 +1,8 @@
 """The blocks of README, CONTRIBUTING and docs.
 
 - `python`: it runs. `_PARTS` lists the few that cannot run alone, with the reason; `_ELSEWHERE` names other tests.
-- Command lines of ours, in blocks without a language, `sh`, `bash` or `console`: the command's parser accepts them. They
-  are not run, because most take files of the user, or minutes.
+- Command lines of ours, in blocks without a language, `sh`, `bash` or `console`: the command's parser accepts them.
+  They are not run, because most take files of the user, or minutes.
 - `make TARGET`, `python -m MODULE` and `tremula[EXTRA]`, in text as well: the target, the module and the extra exist.
 - `toml`, `yaml`: they can be parsed.
 - `diff`: tests/apps/tutorials compares them with the programs.

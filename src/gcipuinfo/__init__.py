@@ -1,7 +1,8 @@
-"""Attributes of the IPUs of this machine, for monitoring programs: virtual IPUs, shown as gcipuinfo would.
+"""Attributes of the virtual IPUs of this machine, for monitoring programs, in the format of gcipuinfo.
 
 Attribute names are constants of this module (`gcipuinfo.IpuPower` is "ipu power") and of the class. Power and
-temperatures are modelled; utilisation is measured. Looking changes nothing: it works inside a program that trains.
+temperatures are modelled; utilisation is measured. Reading attributes changes
+nothing, so it also works inside a program that trains.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class gcipuinfo:
         self.updateData()
 
     def updateData(self) -> bool:
-        """Look again; False if that is not possible, and then the devices are none."""
+        """Read the attributes again. Return False if that is not possible; the list of devices is then empty."""
         try:
             found = inventory.rooms(every_partition=self._every_partition)
             self._devices = list(inventory.all_attributes(found))
@@ -116,7 +117,7 @@ class gcipuinfo:
         return not self._problem
 
     def setUpdateMode(self, autoUpdate: bool) -> None:
-        """Whether each question looks again."""
+        """Set whether each call reads the attributes again."""
         self._always = bool(autoUpdate)
 
     def getDevices(self) -> list[dict[str, str]]:
@@ -124,27 +125,27 @@ class gcipuinfo:
         return [dict(device) for device in self._seen()]
 
     def getDevicesAsJSON(self) -> str:
-        """The same as JSON."""
+        """The attributes of each IPU as JSON."""
         return json.dumps({"devices": self._seen()})
 
     def getNumDevices(self) -> int:
-        """How many IPUs there are."""
+        """The number of IPUs."""
         return len(self._seen())
 
     def getAttributesForDevice(self, deviceId: int) -> dict[str, str]:
-        """The attributes of one IPU; empty if there is none of that id."""
+        """The attributes of one IPU. Empty if there is no IPU with this id."""
         return dict(self._device(deviceId))
 
     def getAttributesForDeviceAsJSON(self, deviceId: int) -> str:
-        """The same as JSON."""
+        """The attributes of one IPU as JSON."""
         return json.dumps(self._device(deviceId))
 
     def getNamedAttributeForDevice(self, deviceId: int, attribute: str) -> str:
-        """One attribute of one IPU; N/A if it has none of that name."""
+        """One attribute of one IPU, or N/A if the IPU does not have it."""
         return self._device(deviceId).get(attribute, inventory.UNKNOWN)
 
     def getNamedAttributeForAll(self, attribute: str) -> list[str]:
-        """One attribute of each IPU; N/A if an IPU does not have it."""
+        """One attribute of each IPU, or N/A for IPUs that do not have it."""
         return [device.get(attribute, inventory.UNKNOWN) for device in self._seen()]
 
     def checkHealthOfDevices(self) -> str:
@@ -168,7 +169,7 @@ class gcipuinfo:
         return events.last(eventRecordPath)
 
     def getLastAppEventRecordAsJSON(self, eventRecordPath: str = "") -> str:
-        """The same as JSON."""
+        """The last fault that a program recorded, as JSON."""
         return json.dumps(self.getLastAppEventRecord(eventRecordPath))
 
     def _seen(self) -> list[dict[str, str]]:

@@ -1,6 +1,6 @@
 """Collectives of replicas and of the IPUs of a replica, and tiles for input and output, with the names of C++.
 
-`docs/poplar-libs.md` says what is there. Every collective of replicas takes a tensor or a list of tensors.
+`docs/poplar-libs.md` lists the functions. Every collective of replicas takes a tensor or a list of tensors.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def allReduceCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", option
 
 
 def allReduceInPlaceCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> None:
-    """The same into the operand."""
+    """Reduce over replicas into the operand."""
     _collective(
         "all_reduce", "allReduceInPlaceCrossReplica", graph, arguments, debug, options, target="in place"
     )
@@ -228,7 +228,7 @@ def allGatherWithinReplica(
 
 
 def concatChunks(chunks: Chunks) -> Tensor:
-    """The parts one after the other, as they lie on their IPUs."""
+    """The parts concatenated in the order of their IPUs."""
     ordered = sorted(chunks.getChunks(), key=lambda each: (each.index, each.offset))
     return as_tensor(concat([each.tensor.flatten() for each in ordered if each.tensor is not None]))
 

@@ -117,7 +117,7 @@ class DataFlow:
         return id in self._anchors
 
     def nAnchors(self) -> int:
-        """How many tensors come back."""
+        """The number of anchored tensors."""
         return len(self._anchors)
 
     def batchesPerStep(self) -> int:

@@ -71,12 +71,12 @@ class DeviceInfo:
 
     @property
     def numIpus(self) -> int:
-        """How many IPUs it has."""
+        """The number of IPUs."""
         return self._ipus
 
     @property
     def tilesPerIPU(self) -> int:
-        """How many tiles each has."""
+        """The number of tiles of each IPU."""
         return self._tiles
 
     tilesPerIpu = tilesPerIPU
@@ -129,7 +129,7 @@ class DeviceInfo:
         return True
 
     def detach(self) -> None:
-        """Give it back."""
+        """Release the device."""
         if self._attachment is not None:
             self._attachment.detach()
         self._attached = False

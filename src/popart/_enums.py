@@ -166,7 +166,7 @@ class DeviceType(PopartEnum):
 
 
 class ExchangeStrategy(PopartEnum):
-    """How far transfers overlap with computing."""
+    """Whether transfers overlap with computation."""
 
     JustInTime = 0
     OverlapInnerLoop = 1
@@ -253,7 +253,7 @@ class RecomputationType(PopartEnum):
 
 
 class RecomputeType(PopartEnum):
-    """The same for one op."""
+    """Whether an op is recomputed in the backward pass."""
 
     Undefined = 0
     Checkpoint = 1

@@ -90,7 +90,7 @@ class Executables:
             executables.write(_place(path, _VARIABLES), None, self._variables())
 
     def loadExecutable(self, filename: str | os.PathLike[str]) -> None:
-        """Take over an executable of the same program: `prepareDevice` uses it, and the host has its variables.
+        """Load an executable of the same program. `prepareDevice` uses it, and the host gets its variables.
 
         Of a folder, executable.popef is loaded, and variables.popef if there is one.
         """

@@ -18,7 +18,7 @@ class GraphTransformer:
             self._message = storing.read(modelProtoOrFilename)
 
     def getModelProto(self) -> bytes:
-        """The model as it is now."""
+        """The model in its current state."""
         data: bytes = self._message.SerializeToString()
         return data
 
@@ -27,7 +27,7 @@ class GraphTransformer:
         transforms.drop_unused_inputs(self._message)
 
     def prepareNodesForTraining(self) -> None:
-        """Give nodes the outputs that training needs."""
+        """Add the outputs that training needs to nodes."""
         transforms.prepare_for_training(self._message)
 
     def convertInitializersToConstants(self, ids: Sequence[str]) -> None:

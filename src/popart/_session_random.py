@@ -1,4 +1,4 @@
-"""The random numbers of a session: its seed, and the state that runs go on from."""
+"""The random numbers of a session: its seed, and the state with which the next run starts."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class VariableSettings:
         return self._domain.toReplicaGrouping(numReplicas)
 
     def getGroupCount(self, replicas: int) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return self.getReplicaGrouping(replicas).getNumGroups()
 
     def getRealGroupSize(self, replicas: int) -> int:
@@ -100,7 +100,7 @@ class VariableSettings:
         return group * max(1, self._group_size)
 
     def numReplicasReturningVariable(self, replicas: int) -> int:
-        """How many copies come back."""
+        """The number of copies that are returned to the host."""
         if self._mode is VariableRetrievalMode.AllReplicas:
             return replicas
         return self.getGroupCount(replicas)

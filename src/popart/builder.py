@@ -125,7 +125,7 @@ class Builder(Placement):
     def reshape_const(
         self, aiOnnx: AiOnnx, args: Sequence[str], shape: Sequence[int], debugContext: Any = ""
     ) -> str:
-        """The same elements in another shape, which becomes a constant of the graph."""
+        """Give the tensor another shape, which becomes a constant of the graph."""
         constant = aiOnnx.constant(np.array(shape, dtype=np.int64), debugContext=debugContext)
         found: str = aiOnnx.reshape([args[0], constant], debugContext=debugContext)
         return found
@@ -252,7 +252,7 @@ class Builder(Placement):
     # -- attributes of nodes --------------------------------------------------------------------------------
 
     def addNodeAttribute(self, attributeName: str, attributeValue: Any, nodeOutputNames: set[str]) -> None:
-        """Give the node with these outputs an attribute."""
+        """Add an attribute to the node with these outputs."""
         with popart_errors():
             node_attributes.put(self._maker, attributeName, attributeValue, nodeOutputNames)
 

@@ -298,7 +298,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
         modelProtoOrFilename: Model,
         ignoreWeightsInModelWithoutCorrespondingHostWeight: bool = False,
     ) -> None:
-        """Take over the weights of another model."""
+        """Replace the weights by those of another model."""
         if self._session.updater is None and self._options.constantWeights:
             raise popart_exception(
                 "Cannot call resetHostWeights when constantWeights is set. Set `constantWeights` to False"

@@ -16,7 +16,7 @@ class StreamCallback:
     """Serves the transfers of a stream: derive from it and write `fetch`, and what else is of use."""
 
     class Result(Enum):
-        """Whether there are data to prefetch."""
+        """Whether data are available to prefetch."""
 
         Success = 0
         NotAvailable = 1

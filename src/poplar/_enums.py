@@ -24,7 +24,7 @@ class TensorCloneMethod(Enum):
 
 
 class ReplicatedStreamMode(Enum):
-    """Whether each replica has a stream of its own, or all get the same data."""
+    """Whether each replica gets its own data from a stream, or all get the same."""
 
     REPLICATE = 0
     BROADCAST = 1

@@ -61,7 +61,7 @@ class Graph(_Graph):
     target = property(getTarget)
 
     def getReplicationFactor(self) -> int:
-        """How many replicas there are."""
+        """The number of replicas."""
         return self.contents.replicas
 
     def getTopLevelGraph(self) -> Graph:
@@ -134,7 +134,7 @@ class Graph(_Graph):
             self.set_initial_value(where, values)
 
     def setInitialValueHalf(self, where: Tensor | FieldRef, values: Any) -> None:
-        """The same for half-precision numbers, or 16-bit integers that hold their bits."""
+        """Set the initial value from half-precision numbers, or from 16-bit integers that hold their bits."""
         self.setInitialValue(where, from_bits(values))
 
     # -- tiles --------------------------------------------------------------------------------------------------
@@ -306,15 +306,15 @@ class Graph(_Graph):
     # -- sizes --------------------------------------------------------------------------------------------------
 
     def getNumComputeSets(self) -> int:
-        """How many compute sets there are."""
+        """The number of compute sets."""
         return len(self.contents.compute_sets)
 
     def getNumVars(self) -> int:
-        """How many variables there are."""
+        """The number of variables."""
         return len(self.memory.variables)
 
     def getNumVertices(self, computeSet: ComputeSet | None = None) -> int:
-        """How many vertices there are, or those of one compute set."""
+        """The number of vertices, in total or in one compute set."""
         sets = self.contents.compute_sets if computeSet is None else [computeSet]
         return sum(batch.count for each in sets for batch in each.batches.values())
 

@@ -41,11 +41,11 @@ class Target:
         return Target(of_version(tilesOrType, TargetKind.IPU, numIPUs))
 
     def createVirtualTarget(self, numIPUs: int, tilesPerIPU: int) -> Target:
-        """The same chip with fewer IPUs or tiles."""
+        """A target of the same chip with fewer IPUs or tiles."""
         return Target(replace(self.facts, ipus=numIPUs, tiles_per_ipu=tilesPerIPU))
 
     def getTargetType(self) -> TargetType:
-        """What the target stands for."""
+        """The kind of target."""
         return self.facts.kind
 
     def getTargetArchString(self) -> str:
@@ -53,7 +53,7 @@ class Target:
         return self.facts.version
 
     def getTargetSystemString(self) -> str:
-        """The version of the chip, or what stands for it."""
+        """The version of the chip."""
         return self.facts.version
 
     def getNumIPUs(self) -> int:
@@ -165,7 +165,7 @@ class Target:
 
 @with_snake_case
 class Device:
-    """A device to load programs on. Without arguments it stands for none."""
+    """A device to load programs on. Without arguments, it is no device."""
 
     def __init__(self, core: _devices.Device | None = None) -> None:
         self.core = core
@@ -197,7 +197,7 @@ class Device:
         return list(self._present().driver_ids)
 
     def createVirtualDevice(self, tilesPerIPU: int) -> Device:
-        """The same device with fewer tiles in each IPU."""
+        """This device with fewer tiles in each IPU."""
         return Device(self._present().part(int(tilesPerIPU)))
 
     def attach(self) -> bool:
@@ -205,7 +205,7 @@ class Device:
         return self._present().attach()
 
     def detach(self) -> None:
-        """Give it back."""
+        """Release the device."""
         self._present().detach()
 
     def isAttached(self) -> bool:
@@ -235,7 +235,7 @@ class DeviceManager:
         return Device(_devices.device(deviceManagerId))
 
     def getNumDevices(self) -> int:
-        """How many devices there are."""
+        """The number of devices."""
         return len(_devices.devices())
 
 

@@ -33,7 +33,7 @@ class Interval:
         return self._end
 
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of integers in the interval."""
         return self._end - self._begin
 
     lower, upper = begin, end
@@ -78,7 +78,7 @@ class _Rank(int):
 
 @with_snake_case
 class Tensor(View):
-    """Elements of variables in an order, with a shape. Tensors own nothing: slices and transpositions are free."""
+    """A view of elements of variables, with a shape. Slices and transpositions copy nothing."""
 
     __slots__ = ()
 
@@ -101,7 +101,7 @@ class Tensor(View):
 
     @property
     def rank(self) -> _Rank:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return _Rank(len(self.shape))
 
     def elementType(self) -> Type:
@@ -115,7 +115,7 @@ class Tensor(View):
         return self.shape[self._dimension(i)]
 
     def numElements(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return self.elements
 
     def slice(self, begin: Any, end: Any = None, dimension: int | None = None) -> Tensor:
@@ -152,7 +152,7 @@ class Tensor(View):
         return result
 
     def reshapePartial(self, beginIndex: int, endIndex: int, newDims: Sequence[int]) -> Tensor:
-        """Give some neighbouring dimensions another shape."""
+        """Reshape some adjacent dimensions."""
         return rearrange.reshaped_part(self, beginIndex, endIndex, newDims)
 
     def dimShufflePartial(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
@@ -175,11 +175,11 @@ class Tensor(View):
     num_elements = numElements
 
     def isContiguous(self) -> bool:
-        """Whether the elements lie side by side in one variable."""
+        """Whether the elements are contiguous in one variable."""
         return len(self.getContiguousRegions()) <= 1
 
     def containsAliases(self) -> bool:
-        """Whether an element is named more than once."""
+        """Whether an element occurs more than once."""
         return self.has_aliases()
 
     def containsConstant(self) -> bool:
@@ -187,7 +187,7 @@ class Tensor(View):
         return bool(self.graph.memory.constants[self.variable_numbers()].any())
 
     def isParallelWriteable(self) -> bool:
-        """Whether all elements may be written at once: none is a constant, none is named twice."""
+        """Whether all elements may be written in parallel: no element is a constant or occurs twice."""
         return not self.containsConstant() and not self.containsAliases()
 
     def getConstantValue(self) -> Any:
@@ -202,11 +202,11 @@ class Tensor(View):
         return 0
 
     def getContiguousRegions(self) -> list[Interval]:
-        """The stretches of the flattened tensor whose elements are neighbours in a variable."""
+        """The intervals of the flattened tensor that are contiguous in a variable."""
         return [Interval(begin, end) for begin, end in rearrange.contiguous_regions(self)]
 
     def getVarRegions(self) -> list[VariableInterval]:
-        """The same stretches, as intervals of the elements of variables."""
+        """The contiguous regions of the tensor, as intervals of the elements of variables."""
         memory, flat = self.graph.memory, self.addresses().reshape(-1)
         found = []
         for begin, end in rearrange.contiguous_regions(self):
@@ -259,5 +259,5 @@ def concat(tensors: Sequence[Tensor] | Tensor, second: Any = 0, dimension: int =
 
 
 def append(first: Tensor, second: Tensor, dimension: int) -> Tensor:
-    """Join `first` and `second`, which lacks the dimension."""
+    """Append `second`, which has one dimension less, to `first`."""
     return _concat([first, second.expand([dimension])], dimension)

@@ -139,7 +139,7 @@ class ConvParams:
         return self.outputChannelsPerConvGroup
 
     def getNumConvGroups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return self.numConvGroups
 
     def getBatchSize(self) -> int:

@@ -33,7 +33,7 @@ def convolutionWithOutput(
     graph: Graph, in_: Tensor, weights: Tensor, out: Tensor, params: ConvParams, transposeAndFlipWeights: bool,
     prog: Program, *rest: Any, debug: Any = "", options: Any = None,
 ) -> None:  # fmt: skip
-    """The same, written to `out`."""
+    """Write the convolution to `out`."""
     name, chosen = ending("convolutionWithOutput", rest, debug, options).end()
     turn = bool(transposeAndFlipWeights)
     _core.convolve(graph, in_, weights, core_of(params), turn, prog, output=out, debug=name, options=chosen)

@@ -80,7 +80,7 @@ def matMulGroupedAcc(
     graph: Graph, C: Tensor, k: float | Tensor, A: Tensor, B: Tensor, prog: Program, *rest: Any, debug: Any = "",
     options: Any = None,
 ) -> None:  # fmt: skip
-    """The same for groups of matrices."""
+    """Add `k` times the products of groups of matrices to `C`."""
     name, chosen = ending("matMulGroupedAcc", rest, debug, options).end()
     _core.multiply_add("matMulGroupedAcc", 3, C, k, A, B, prog, debug=name, options=chosen)
 
@@ -132,7 +132,7 @@ def preArrangeMatMulGroupedInputRHS(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """The same for groups of matrices."""
+    """The right operand of a grouped product in the layout of a plan. All layouts are equal here, so it is `B`."""
     return _arranged("preArrangeMatMulGroupedInputRHS", aShape, B, rest, debug, options)
 
 

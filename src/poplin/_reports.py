@@ -58,7 +58,7 @@ def reportPlanInfo(
 def reportWeightUpdatePlanInfo(
     out: Any, graph: Graph, fwdParams: ConvParams, fwdOptions: Any = None, cache: Any = None
 ) -> str | None:
-    """The same for the gradient of its weights."""
+    """Write the plan of the gradient of its weights to a file. With None as the file, return the text."""
     return _tell(out, _core.in_words(_cost(graph, fwdParams, fwdOptions, "weight_gradient")))
 
 

@@ -62,7 +62,7 @@ def cholesky(
 def choleskyInPlace(
     graph: Graph, a: Tensor, lower: bool, prog: Program, *rest: Any, debug: Any = "", options: Any = None
 ) -> None:
-    """The same, written over `a`."""
+    """Replace `a` by its Cholesky factor."""
     name, chosen = ending("choleskyInPlace", rest, debug, options).end()
     _core.cholesky(a, a, lower, prog, name, chosen)
 

@@ -1,5 +1,4 @@
-"""Norms over groups of channels, from which those of layers and instances are made: they have one group, or as many
-groups as channels."""
+"""Norms over groups of channels. Layer norms have one group, instance norms one group per channel."""
 
 from __future__ import annotations
 

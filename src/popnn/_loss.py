@@ -77,7 +77,7 @@ def topK(
     prog: Sequence,
     debug: Any = "",
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """The `K` largest elements of each row. `indices` is a list that their places are put into; with None both are
+    """The `K` largest elements of each row. `indices` is a list that receives their positions. With None, both are
     returned."""
     values, places = _core.largest(graph, input, int(K), sort, prog, str(debug or ""))
     if indices is None:

@@ -25,7 +25,7 @@ def nonLinearity(
 def nonLinearityInPlace(
     graph: Graph, nonLinearityType: NonLinearityType, t: Tensor, prog: Program | ComputeSet, debug: Any = ""
 ) -> None:
-    """The same, written over the tensor: by a program in a sequence, or by vertices in a compute set."""
+    """Replace a tensor by its non-linearity: with a program in a sequence, or with vertices in a compute set."""
     kind = NonLinearityType(nonLinearityType)
     if isinstance(prog, ComputeSet):
         _vertices.apply_on_tiles(graph, kind, t, prog)
@@ -58,7 +58,7 @@ def logSoftmax(graph: Graph, t: Tensor, prog: Program, debug: Any = "") -> Tenso
 
 
 def logSoftmaxInPlace(graph: Graph, t: Tensor, prog: Program, debug: Any = "") -> None:
-    """The same, written over the tensor."""
+    """Replace a tensor by the logarithm of its softmax."""
     _core.log_softmax(t, t, prog, str(debug or ""))
 
 

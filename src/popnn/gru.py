@@ -151,7 +151,7 @@ def auGruFwd(
     debug: Any = "",
     options: Any = None,
 ) -> Any:
-    """The same with attention scores, after the intermediates: they weaken the update gate."""
+    """`gruFwd` with attention scores, after the intermediates. They scale down the update gate."""
     return _forward("auGruFwd", graph, params, stateInit, in_, rest, debug, options, True)
 
 
@@ -202,7 +202,7 @@ def gruBwd(graph: Graph, params: GruParams, *rest: Any, debug: Any = "", options
 
 
 def gruBwdWithWU(graph: Graph, params: GruParams, *rest: Any, debug: Any = "", options: Any = None) -> Any:
-    """The same, with `weightsGrad` (a GruWeights) in the place of the intermediates."""
+    """`gruBwd` with `weightsGrad` (a GruWeights) instead of the intermediates."""
     back = _Backward("gruBwdWithWU", params, rest, debug, options)
     wish_input, wish_weights = back.given.any("inputGrad"), back.given.any("weightsGrad")
     name, chosen = back.given.end()

@@ -1,4 +1,4 @@
-"""The forward pass of the plain recurrent layer; extents, and wishes for results that C++ gives as pointers."""
+"""The forward pass of the plain recurrent layer, and the optional results that C++ returns through pointers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Operations on tensors: element-wise functions, reductions, slices, sorting and more, with the names of C++.
 
-`docs/poplar-libs.md` says what is there. Every function adds programs to a sequence and computes when they run.
+`docs/poplar-libs.md` lists the functions. Every function adds programs to a sequence and computes when they run.
 """
 
 from __future__ import annotations

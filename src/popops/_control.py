@@ -104,7 +104,7 @@ class CircBuf:
         return as_tensor(self._index)
 
     def size(self) -> int:
-        """How many tensors are kept."""
+        """The number of tensors that the buffer holds."""
         return self._size
 
     def getTileMapping(self) -> list[list[Interval]]:

@@ -45,7 +45,7 @@ def dynamicSliceWithOutput(
     debug: Any = "",
     options: Any = None,
 ) -> None:
-    """The same into `output`."""
+    """Write the slice of `t` that begins at `offset` to `output`."""
     taken = Arguments("popops::dynamicSliceWithOutput", [dims, sizes, prog], debug, options)
     dims, sizes, program = taken.integers("dims"), taken.integers("sizes"), taken.program()
     slices.dynamic_slice(graph, t, offset, dims, sizes, program, *taken.end(), out=output)
@@ -128,7 +128,7 @@ def groupedMultiSlice(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """The same for each group: the first dimension of `t`, of `offsets` and of the result."""
+    """Take several slices of each group. Groups are the first dimension of `t`, of `offsets` and of the result."""
     taken = Arguments("popops::groupedMultiSlice", [dims, sizes, prog, *rest], debug, options)
     dims, sizes, program = taken.integers("dims"), taken.integers("sizes"), taken.program()
     _, given, name = _planned(taken)
@@ -218,7 +218,7 @@ def createGroupedSliceableTensor(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """The same with groups as the first dimension."""
+    """A tensor for `groupedMultiSlice`, with groups as the first dimension."""
     taken = Arguments("popops::createGroupedSliceableTensor", rest, debug, options)
     _, given, name = _planned(taken)
     slices.check_options("popops::createGroupedSliceableTensor", given)
@@ -255,7 +255,7 @@ def createGroupedSliceTensor(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """The same with groups as the first dimension."""
+    """A tensor for grouped slices, with groups as the first dimension."""
     taken = Arguments("popops::createGroupedSliceTensor", rest, debug, options)
     _, given, name = _planned(taken)
     slices.check_options("popops::createGroupedSliceTensor", given)
@@ -282,7 +282,7 @@ def createGroupedIndicesTensor(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """The same with groups as the first dimension."""
+    """A tensor for the offsets of grouped slices, with groups as the first dimension."""
     taken = Arguments("popops::createGroupedIndicesTensor", rest, debug, options)
     _, given, name = _planned(taken)
     slices.check_options("popops::createGroupedIndicesTensor", given)

@@ -136,7 +136,7 @@ def sortKeyValueInPlace(
 
 
 class TopKParams:
-    """How many elements of each row, the largest or the smallest, and in which order. Equal ones keep theirs."""
+    """The number of elements of each row, largest or smallest, and their order. Equal elements keep their order."""
 
     def __init__(self, k: int, largest: bool, sortOrder: SortOrder, stableSort: bool = False) -> None:
         self.k, self.largest, self.sortOrder, self.stableSort = (
@@ -184,14 +184,14 @@ def topKKeyValue(
     debug: Any = "",
     options: Any = None,
 ) -> tuple[Tensor, Tensor]:
-    """The same with the values that belong to them: a pair of tensors."""
+    """The k largest or smallest keys of each row, and their values: a pair of tensors."""
     return _top_k(graph, prog, keys, values, params, False, debug, options)
 
 
 def topKWithPermutation(
     graph: Graph, prog: Program, t: Tensor, params: TopKParams, debug: Any = "", options: Any = None
 ) -> tuple[Tensor, Tensor]:
-    """The same with their places in the row: a pair of tensors."""
+    """The k largest or smallest elements of each row, and their positions: a pair of tensors."""
     return _top_k(graph, prog, t, None, params, True, debug, options)
 
 

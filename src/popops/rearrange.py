@@ -48,14 +48,14 @@ def getMinimumRegroupGrainSize(type: Type) -> int:
 def regroupIfBeneficial(
     graph: Graph, in_: Tensor, reference: Tensor, *arguments: Any, debug: Any = "", options: Any = None
 ) -> Tensor:
-    """The tensor as it is."""
+    """Return the tensor unchanged."""
     return in_
 
 
 def regroupIfPossible(
     graph: Graph, t: Tensor, prog: Program, to: Any, debug: Any = "", options: Any = None
 ) -> Tensor:
-    """The tensor as it is."""
+    """Return the tensor unchanged."""
     return t
 
 
@@ -69,7 +69,7 @@ def regroupTensor(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """The tensor as it is."""
+    """Return the tensor unchanged."""
     return t
 
 

@@ -1,7 +1,7 @@
 """Random tensors and dropout, with the names of C++.
 
 Numbers follow from the seed, its modifier and the shape: the same call gives the same numbers again. They are not those
-of the device, but have the same distributions. `docs/poplar-libs.md` says what is there.
+of the device, but have the same distributions. `docs/poplar-libs.md` lists the functions.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def shapedDropout(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """The same with a mask of the shape of `reference`, which is repeated over the input."""
+    """Dropout with a mask of the shape of `reference`, which is repeated over the input."""
     function = "poprand::shapedDropout"
     program, name = _program(function, prog, debug, options)
     return as_tensor(

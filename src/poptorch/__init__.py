@@ -66,10 +66,10 @@ def trainingModel(
     options: Options | None = None,
     optimizer: torch.optim.Optimizer | None = None,
 ) -> PoplarExecutor:
-    """Wrap a model whose `forward` computes a loss; calling the result trains it.
+    """Wrap a model whose `forward` computes a loss. Calling the result trains the model.
 
     Args:
-        model: the module, or an executor whose module is wrapped anew.
+        model: the module, or an executor, whose module is wrapped again.
         options: how to run; the object is frozen.
         optimizer: from `poptorch.optim` or torch's SGD, Adam, AdamW, RMSprop; SGD with lr=0.01 by default.
     """
@@ -92,10 +92,10 @@ def trainingModel(
 
 
 def inferenceModel(model: torch.nn.Module | PoplarExecutor, options: Options | None = None) -> PoplarExecutor:
-    """Wrap a model; calling the result runs its `forward`.
+    """Wrap a model. Calling the result runs its `forward`.
 
     Args:
-        model: the module, or an executor whose module is wrapped anew. `eval()` is up to you.
+        model: the module, or an executor, whose module is wrapped again. Call `eval()` yourself if needed.
         options: how to run; the object is frozen.
     """
     if isinstance(model, PoplarExecutor):

@@ -341,7 +341,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
 
 
 class AsynchronousDataAccessor:
-    """Loads the elements of a data set ahead, in another process.
+    """Loads the elements of a data set in advance, in another process.
 
     That process fills a ring of buffers in shared memory. Elements must be tensors, flat lists, tuples
     or dictionaries of tensors, or objects with a parser (`registerCustomArgParser`); tuples come back as

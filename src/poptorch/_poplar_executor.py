@@ -1,5 +1,5 @@
 """`PoplarExecutor`, what `trainingModel` and `inferenceModel` return: drives `tremula.device` and a torch session. The
-device's weights are copies: uploaded at compilation or attachment, downloaded when somebody looks.
+device's weights are copies: uploaded at compilation or attachment, and downloaded when they are read.
 """
 
 from __future__ import annotations

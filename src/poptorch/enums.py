@@ -91,7 +91,7 @@ class VariableRetrievalMode(enum.IntEnum):
 
 
 class DataLoaderMode(enum.IntEnum):
-    """Who loads the data: the calling process, or a process of its own."""
+    """Where the data are loaded: in the calling process, or in a separate process."""
 
     Sync = 0
     Async = 1

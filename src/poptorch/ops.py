@@ -149,7 +149,7 @@ def ipu_print_tensor(
 
 
 def for_loop(count: int, body: Callable[..., Any], inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Apply `body` `count` times, each time to what it returned before. Inference only.
+    """Apply `body` `count` times, each time to its previous result. Inference only.
 
     The body is traced once per iteration: the program grows with `count`.
 

@@ -106,7 +106,7 @@ class Optimizer:
         return self.get_state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state that `state_dict()` returned; it is uploaded with the next use of the model.
+        """Load a state that `state_dict()` returned. It is uploaded when the model is next used.
 
         Raises:
             RuntimeError: the dictionary is empty or does not come from a PopTorch optimizer.
@@ -196,7 +196,7 @@ def _or(value: Any, default: Any) -> Any:
 class SGD(Optimizer, torch.optim.SGD):
     """Stochastic gradient descent with optional momentum.
 
-    By default the velocity has a tensor of its own, apart from the gradient accumulator. With
+    By default the velocity is stored separately from the gradient accumulator. With
     `use_combined_accum=True` one tensor serves both: less memory, less numerical headroom.
     """
 

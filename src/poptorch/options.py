@@ -1,7 +1,7 @@
 """`Options`: everything that can be set about how a model is compiled and run.
 
-Names, argument names, defaults and the classes of the errors are those of the public API. What an option
-does is in the engine; what it does not do here is said once, when a model is compiled.
+Names, argument names, defaults and the classes of the errors are those of the public API. The engine implements the
+options. An option without effect is reported once, when a model is compiled.
 """
 
 from __future__ import annotations
@@ -140,11 +140,11 @@ class Options(_options_impl.OptionsDict):
     # -- how the work is divided -------------------------------------------------------------------------
 
     def deviceIterations(self, device_iterations: int) -> Self:
-        """How many times the device loops per call of the model (default: 1)."""
+        """Set the number of iterations of the device's loop per call of the model (default: 1)."""
         return self.set(device_iterations=device_iterations)
 
     def replicationFactor(self, replication_factor: int) -> Self:
-        """How many copies of the model work side by side on different data (default: 1)."""
+        """Set the number of copies of the model that run in parallel on different data (default: 1)."""
         return self.set(replication_factor=replication_factor)
 
     def inputReplicaGrouping(self, input_group_size: int, input_group_type: enums.CommGroupType) -> Self:
@@ -270,7 +270,7 @@ class Options(_options_impl.OptionsDict):
         return self.set(sync_pattern=sync_pattern.value)
 
     def setAvailableMemoryProportion(self, available_memory_proportion: dict[str, float]) -> Self:
-        """How much of its memory each IPU may use for convolutions and matrix products.
+        """Set the share of its memory that each IPU may use for convolutions and matrix products.
 
         Args:
             available_memory_proportion: {"IPU0": 0.5, "IPU1": 0.3, ...}.

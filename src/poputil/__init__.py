@@ -1,6 +1,6 @@
 """Tile mappings, splits of work, copies, broadcasts and names of vertex types, with the names of C++.
 
-`docs/poplar-libs.md` says what is there.
+`docs/poplar-libs.md` lists the functions.
 """
 
 from __future__ import annotations

@@ -228,12 +228,12 @@ def createIpuCopy(
 
 
 def dimIsSplitOverTiles(graph: Graph, t: Tensor, dimension: int) -> bool:
-    """Whether elements along a dimension lie on different tiles."""
+    """Whether elements along a dimension are on different tiles."""
     return placements.dimension_is_split(graph, t, int(dimension))
 
 
 def dimIsSplitOverIPUs(graph: Graph, t: Tensor, dimension: int) -> bool:
-    """Whether elements along a dimension lie on different IPUs."""
+    """Whether elements along a dimension are on different IPUs."""
     return placements.dimension_is_split(graph, t, int(dimension), graph.contents.target.tiles_per_ipu)
 
 
@@ -285,17 +285,17 @@ def splitRegions(regions_: Any, grainSize: int, maxPartitions: int, *limits: Any
 
 
 def splitRegionsBetweenWorkers(target: Target, regions_: Any, grainSize: int, *limits: Any) -> Any:
-    """The same in as many parts as a tile has workers."""
+    """Split intervals into as many parts as a tile has workers."""
     return splitRegions(regions_, grainSize, target.getNumWorkerContexts(), *limits)
 
 
 def intervalSequenceNumElements(sequence: Any) -> int:
-    """How many elements several lists of intervals have."""
+    """The number of elements in several lists of intervals."""
     return sum(end - begin for each in sequence for begin, end in _pairs(each))
 
 
 def calculateUnshufflingIntervals(intervals: Any) -> list[Interval]:
-    """Where each interval lies once they are put one after the other, in the order of their beginnings."""
+    """The position of each interval after all intervals are concatenated in the order of their start."""
     return [Interval(*each) for each in regions.unshuffling(_pairs(intervals))]
 
 

@@ -174,12 +174,12 @@ def _namespace(kind: type) -> str:
 
 
 def detectInnermostGrouping(graph: Graph, t: Tensor) -> int:
-    """How many elements of the innermost dimension are neighbours in memory."""
+    """The number of elements of the innermost dimension that are contiguous in memory."""
     return placements.innermost_grouping(t)
 
 
 def detectDimGroupings(graph: Graph, t: Tensor) -> list[tuple[int, int]]:
-    """Dimensions whose neighbours are neighbours in memory, with their group sizes, the innermost in memory first."""
+    """The dimensions whose elements are contiguous in memory, with their group sizes; the innermost in memory first."""
     return placements.dimension_groupings(t)
 
 

@@ -99,7 +99,7 @@ class VoidFunction:
 
 
 class ProgramFunction:
-    """The same where `f(args)` returns the program; a call returns a program too."""
+    """Like `VoidFunction`, but `f(args)` returns the program. A call returns a program too."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class ProgramFunction:
 
 
 class TensorFunction:
-    """The same where `f(args, prog)` returns a tensor; a call returns one too."""
+    """Like `VoidFunction`, but `f(args, prog)` returns a tensor. A call returns one too."""
 
     def __init__(
         self,

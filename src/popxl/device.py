@@ -19,10 +19,10 @@ class DeviceInfo(Protocol):
         """Whether it is held."""
 
     def attach(self) -> Any:
-        """Hold it."""
+        """Acquire the device."""
 
     def detach(self) -> Any:
-        """Give it back."""
+        """Release the device."""
 
 
 class _OwnDevice:
@@ -39,12 +39,12 @@ class _OwnDevice:
         return self._program.attached
 
     def attach(self) -> bool:
-        """Hold it."""
+        """Acquire the device."""
         self._program.attach()
         return True
 
     def detach(self) -> None:
-        """Give it back."""
+        """Release the device."""
         self._program.detach()
 
 

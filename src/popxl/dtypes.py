@@ -22,7 +22,7 @@ _PT_TO_POPXL: dict[Any, dtype] = {}
 
 
 class dtype:
-    """An element type. The members of this module are all there are."""
+    """An element type. This module contains all of them."""
 
     _name: str
     _kind: str

@@ -75,7 +75,7 @@ class _PbSession(Executables):
             self._session.weights_from_host()
 
     def writeWeights(self, weights: Any) -> None:
-        """Take over weights by identifier, for the host only."""
+        """Set weights by identifier, on the host only."""
         values = getattr(weights, "weights", None) or getattr(weights, "_weights", weights)
         for identifier, value in values.items():
             tensor = self._session.ir._pb_ir.getTensor(identifier)

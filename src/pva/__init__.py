@@ -3,7 +3,8 @@
     report = pva.openReport("training/profile.pop")
     print(report.compilation.graph.numComputeSets)
 
-All figures are modelled. What a profile of ours does not know raises `NotModelled`, an AttributeError.
+All figures are modelled. An attribute that the chip model does not know raises `NotModelled`, an
+AttributeError.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ class Block:
 
     @property
     def isCommon(self) -> bool:
-        """Whether it is a block, or a program, that was asked for by name."""
+        """Whether the program was selected by name, as a block or as a program."""
         return not self.isStreamCopy
 
     @property

@@ -80,7 +80,7 @@ class StepOnIpu:
 
     @property
     def tileBalance(self) -> float:
-        """The same with the tiles that do not compute."""
+        """The balance, including the tiles that do not compute."""
         if float(self._number("mean_tile_cycles")) <= 0:
             return 1.0
         return self.activeTileBalance * min(1.0, self.activeTiles / int(self._source.target.tiles_per_ipu))

@@ -83,7 +83,7 @@ class Program:
 
     @property
     def debugContexts(self) -> Items[DebugContext]:
-        """The same as a list."""
+        """The debug context, in a list."""
         number = self._number("context", -1)
         return contexts(self._programs.source, range(number, number + 1) if number >= 0 else range(0))
 

@@ -48,7 +48,7 @@ class InstrumentationSettings:
 
 
 class Report:
-    """An open profile. Everything is read when it is first asked for. Also a context manager."""
+    """An open profile. Everything is read when it is first used. A report is a context manager."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._source = Source(path)
@@ -83,7 +83,7 @@ class Report:
 
     @property
     def version(self) -> Version:
-        """The version of the profile's schema, as it is in the file."""
+        """The version of the schema of the file."""
         return Version(self._source.profile.version)
 
     @property

@@ -102,7 +102,7 @@ def call_with_info(
     inputs_dict: Mapping[Tensor, TensorLike] | None = None,
     check_inputs: bool = True,
 ) -> CallSiteInfo:
-    """The same, with what belongs together. Without `check_inputs` inputs may be missing for now."""
+    """Call a graph, and return the `CallSiteInfo`. Without `check_inputs`, inputs may be missing for now."""
     context = get_current_context()
     parent = context.graph
     given = prepared_inputs(parent, graph, "called", inputs, inputs_dict, check_inputs)

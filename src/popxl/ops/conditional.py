@@ -107,7 +107,7 @@ def conditional_with_info(
     else_inputs_dict: Mapping[Tensor, Tensor] | None = None,
     check_inputs: bool = True,
 ) -> ConditionalSiteInfo:
-    """The same, with what belongs together."""
+    """Run one of two graphs, and return the `ConditionalSiteInfo`."""
     context = get_current_context()
     parent = context.graph
     check_in_graph(parent, cond=cond)

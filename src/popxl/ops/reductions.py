@@ -204,7 +204,7 @@ def batch_norm_inference(
 
 
 def histogram(t: Tensor, levels: Sequence[float], absolute_of_input: bool) -> Tensor:
-    """How many elements lie between neighbouring levels, and outside of them."""
+    """Count the elements between neighbouring levels, and those outside."""
     levels = list(levels)
     if any(low >= high for low, high in itertools.pairwise(levels)):
         raise ValueError(f"The levels must increase: {levels}.")

@@ -30,7 +30,7 @@ def repeat_with_info(
     inputs_dict: Mapping[Tensor, Tensor] | None = None,
     check_inputs: bool = True,
 ) -> CallSiteInfo:
-    """The same, with what belongs together: of the loop and of a graph around `graph`, which calls it."""
+    """Repeat a graph, and return the `CallSiteInfo` of the loop and of the graph around `graph` that calls it."""
     if repeat_count < 0:
         raise ValueError(f"The repeat count must not be negative; it is {repeat_count} for {graph}.")
     if len(graph.inputs) < len(graph.outputs):
