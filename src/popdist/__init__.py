@@ -1,8 +1,8 @@
 """Information about the distributed run of a program, and synchronisation of its instances.
 
-The launcher (`poprun`) describes the run to each instance (host process) in environment variables. Without a launcher, a
-program is a run of one instance with one replica. The import is cheap: code that communicates with other instances is
-loaded when it is first needed.
+The launcher (`poprun`) describes the run to each instance (host process) in environment variables. Without a
+launcher, a program is a run of one instance with one replica. The import is cheap: code that communicates with other
+instances is loaded when it is first needed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Arguments of a model call, bound to the signature of `forward`, checked and flattened. The compiled program keeps those of the first call. Later calls must have the same structure,
-shapes and types.
+"""Arguments of a model call, bound to the signature of `forward`, checked and flattened. The compiled program keeps
+those of the first call. Later calls must have the same structure, shapes and types.
 """
 
 from __future__ import annotations

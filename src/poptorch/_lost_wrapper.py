@@ -1,5 +1,6 @@
-"""Detects an executor that is garbage-collected while its module is still in use. The device's weights are lost, and calls
-of the module run on the host. A warning appears when such weights are read, or when the module replaced the executor.
+"""Detects an executor that is garbage-collected while its module is still in use. The device's weights are lost, and
+calls of the module run on the host. A warning appears when such weights are read, or when the module replaced the
+executor.
 """
 
 from __future__ import annotations

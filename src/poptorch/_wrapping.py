@@ -1,4 +1,6 @@
-"""Classes that a training model's module, parameters and buffers have while wrapped: reading them first updates the host's copy. Copies and pickles are of the plain class, so that checkpoints load without this package."""
+"""Classes that a training model's module, parameters and buffers have while wrapped: reading them first updates the
+host's copy. Copies and pickles are of the plain class, so that checkpoints load without this package.
+"""
 
 from __future__ import annotations
 
