@@ -20,7 +20,7 @@ from tremula.frontends.poplar.libs.gcl.groups import CollectiveOperator, CommGro
 
 
 def addCodelets(graph: Graph) -> None:
-    """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
+    """Add the library's codelets to a graph. This does nothing, because functions need no codelets here."""
 
 
 def _data(taken: Arguments, what: str) -> tuple[bool, list[View]]:
@@ -74,7 +74,8 @@ def _collective(
 
 
 def allReduceCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
-    """`allReduceCrossReplica(graph, data, op, prog[, group])`: the same result on all replicas of a group."""
+    """`allReduceCrossReplica(graph, data, op, prog[, group])`: reduce a tensor. All replicas of a group get the
+    result."""
     return _collective("all_reduce", "allReduceCrossReplica", graph, arguments, debug, options)
 
 
@@ -88,22 +89,23 @@ def allReduceInPlaceCrossReplica(graph: Graph, *arguments: Any, debug: Any = "",
 def allReduceToDestinationCrossReplica(
     graph: Graph, *arguments: Any, debug: Any = "", options: Any = None
 ) -> None:
-    """`allReduceToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: the same into a tensor."""
+    """`allReduceToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: all-reduce into a tensor."""
     _collective(
         "all_reduce", "allReduceToDestinationCrossReplica", graph, arguments, debug, options, target="given"
     )
 
 
 def reduceScatterCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
-    """`reduceScatterCrossReplica(graph, data, op, prog[, group])`: of a vector each replica gets its part, which zeros
-    fill up; with LOCAL, of its own vector."""
+    """`reduceScatterCrossReplica(graph, data, op, prog[, group])`: each replica gets its part of the reduced vector,
+    padded with zeros; with LOCAL, of its own vector."""
     return _collective("reduce_scatter", "reduceScatterCrossReplica", graph, arguments, debug, options)
 
 
 def reduceScatterToDestinationCrossReplica(
     graph: Graph, *arguments: Any, debug: Any = "", options: Any = None
 ) -> None:
-    """`reduceScatterToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: the same into a tensor."""
+    """`reduceScatterToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: reduce-scatter into a
+    tensor."""
     _collective(
         "reduce_scatter", "reduceScatterToDestinationCrossReplica", graph, arguments, debug, options, target="given"
     )  # fmt: skip
@@ -120,7 +122,7 @@ def allGatherCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", option
 def allGatherToDestinationCrossReplica(
     graph: Graph, *arguments: Any, debug: Any = "", options: Any = None
 ) -> None:
-    """`allGatherToDestinationCrossReplica(graph, data, destination, prog[, group])`: the same into a tensor."""
+    """`allGatherToDestinationCrossReplica(graph, data, destination, prog[, group])`: all-gather into a tensor."""
     _collective(
         "all_gather", "allGatherToDestinationCrossReplica", graph, arguments, debug, options,
         operator=False, target="given",
@@ -138,14 +140,14 @@ def broadcastCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", option
 
 
 class Chunk:
-    """A part of a tensor on one IPU: `index` is its place among the parts."""
+    """A part of a tensor on one IPU. `index` is its position among the parts."""
 
     def __init__(self, tensor: Tensor | None = None, index: int = 0, offset: int = 0) -> None:
         self.tensor, self.index, self.offset = tensor, int(index), int(offset)
 
 
 class Chunks:
-    """The parts of a tensor on the IPUs of a replica, and the tensor that they are parts of."""
+    """The parts of a tensor on the IPUs of a replica, and the tensor itself."""
 
     def __init__(self, chunks: Sequence[Chunk] | int = ()) -> None:
         self._chunks = [Chunk() for _ in range(chunks)] if isinstance(chunks, int) else list(chunks)
@@ -164,7 +166,7 @@ class Chunks:
         return self._original
 
     def setOriginalInput(self, tensor: Tensor | None) -> None:
-        """Set it."""
+        """Set the tensor that was reduced."""
         self._original = tensor
 
 
@@ -176,7 +178,7 @@ def allReduceWithinReplica(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """Of a tensor with one part for each IPU the reduction of all parts, again once for each IPU."""
+    """Reduce the parts of a tensor with one part for each IPU. Each IPU gets the result."""
     taken = Arguments("gcl::allReduceWithinReplica", [op, prog], debug, options)
     operator, program = _operator(taken), taken.program()
     return as_tensor(
@@ -194,7 +196,7 @@ def reduceScatterWithinReplica(
     debug: Any = "",
     options: Any = None,
 ) -> Chunks:
-    """Of a tensor with one part for each IPU the reduction of all parts, of which each IPU gets its share."""
+    """Reduce the parts of a tensor with one part for each IPU. Each IPU gets its share of the result."""
     taken = Arguments("gcl::reduceScatterWithinReplica", [op, prog], debug, options)
     operator, program = _operator(taken), taken.program()
     made = calls.within(
@@ -208,7 +210,7 @@ def reduceScatterWithinReplica(
 def allGatherWithinReplica(
     graph: Graph, toGather: Tensor | Chunks, prog: Program, debug: Any = "", options: Any = None
 ) -> Tensor:
-    """All parts one after the other, once for each IPU. Parts come as Chunks or as a tensor with one for each IPU."""
+    """Concatenate all parts on each IPU. The parts are Chunks, or a tensor with one part for each IPU."""
     taken = Arguments("gcl::allGatherWithinReplica", [prog], debug, options)
     program = taken.program()
     if isinstance(toGather, Chunks):
@@ -236,12 +238,12 @@ def concatChunks(chunks: Chunks) -> Tensor:
 def perIPUTiles(
     graph: Graph, offset: int, count: int, sorted: bool = True, tilePairs: bool = True
 ) -> list[int]:
-    """`count` tiles of each IPU, spread over the chip, from place `offset` of their order on."""
+    """`count` tiles of each IPU, spread over the chip, starting at position `offset` of their order."""
     return calls.tiles_of_ipu(graph, int(offset), int(count), bool(sorted), bool(tilePairs))
 
 
 def getMinIoTiles(graph: Graph) -> int:
-    """The fewest tiles that transfers with the host may be given."""
+    """The minimum number of tiles for host transfers."""
     return min(calls.MIN_IO_TILES, graph.tile_count)
 
 

@@ -87,7 +87,7 @@ class Graph(_Graph):
     # -- variables ----------------------------------------------------------------------------------------------
 
     def addVariable(self, type: Type, shape: Sequence[int], *options: Any, name: str = "") -> Tensor:
-        """`addVariable(type, shape[, VariableMappingMethod][, name])`."""
+        """Add a variable: `addVariable(type, shape[, VariableMappingMethod][, name])`."""
         name = name or next((each for each in options if isinstance(each, str)), "")
         made = self.add_variable(type, shape, name)
         if VariableMappingMethod.LINEAR in options:
@@ -95,15 +95,15 @@ class Graph(_Graph):
         return as_tensor(made)
 
     def addConstant(self, type: Type, shape: Sequence[int], values: Any, name: str = "") -> Tensor:
-        """A constant; a single value is that of all elements."""
+        """Add a constant. A single value applies to all elements."""
         return as_tensor(self.add_constant(type, shape, values, name))
 
     def addConstantHalf(self, type: Type, shape: Sequence[int], values: Any, name: str = "") -> Tensor:
-        """A constant of half-precision numbers, or of 16-bit integers that hold their bits."""
+        """Add a constant of half-precision numbers, or of 16-bit integers that contain their bits."""
         return as_tensor(self.add_constant(type, shape, from_bits(values), name))
 
     def addReplicationIndexConstant(self, name: str = "") -> Tensor:
-        """A constant that holds the number of the replica."""
+        """Add a constant that contains the index of the replica."""
         made = self.add_constant(UNSIGNED_INT, [], 0, name or "replicationIndex")
         self.contents.replication_indices.append(self.memory.at(made.offset).number)
         return as_tensor(made)
@@ -127,7 +127,7 @@ class Graph(_Graph):
         return _clone(tensor, name, keep_order=order, keep_aliases=aliases)
 
     def setInitialValue(self, where: Tensor | FieldRef, values: Any) -> None:
-        """Set what elements, or a plain member of a vertex, hold when the program is loaded."""
+        """Set the value that elements, or a plain member of a vertex, have when the program is loaded."""
         if isinstance(where, FieldRef):
             _connect.connect_field(where.vertex, where.name, values, where.edge)
         else:
@@ -140,7 +140,7 @@ class Graph(_Graph):
     # -- tiles --------------------------------------------------------------------------------------------------
 
     def setTileMapping(self, what: Tensor | VertexRef, where: int | TileMapping) -> None:
-        """Put a tensor or a vertex on a tile, or a tensor piece by piece: a list of intervals for each tile."""
+        """Map a tensor or a vertex to a tile, or parts of a tensor to tiles, with a list of intervals for each tile."""
         if isinstance(what, VertexRef):
             self.set_vertex_tile(what, cast(int, where))
         elif isinstance(where, int | np.integer):
@@ -169,7 +169,7 @@ class Graph(_Graph):
     def getSortedContiguousRegions(
         self, tensor: Tensor, regions: Sequence[Interval], removeAliasedIntervals: bool = False
     ) -> list[list[Interval]]:
-        """The regions cut and sorted so that each list is one stretch of a variable."""
+        """The regions, split and sorted so that each list is contiguous in a variable."""
         pieces, flat = [], tensor.flatten()
         for region in regions:
             part = flat.slice_dimension(region.begin(), region.end())
@@ -217,13 +217,14 @@ class Graph(_Graph):
         _connect.set_size(field.vertex, field.name, size)
 
     def setPerfEstimate(self, vertex: VertexRef, cycles: float, flops: float = 0) -> None:
-        """Say how many cycles and operations a vertex takes."""
+        """Set the number of cycles and operations of a vertex."""
         vertex.batch.estimates[vertex.number] = (float(cycles), float(flops))
 
     setCycleEstimate = setPerfEstimate
 
     def registerPerfEstimator(self, vertexType: str, estimator: Callable[..., Any]) -> None:
-        """Let a function `(introspector, target)` say what vertices take: cycles, or cycles and operations."""
+        """Register a function `(introspector, target)` that returns the cycles, or cycles and operations, of
+        vertices."""
         self.contents.estimators[vertexType] = _estimates.of_user(estimator, self.getTarget())
 
     registerCycleEstimator = registerPerfEstimator
@@ -233,7 +234,7 @@ class Graph(_Graph):
         return int(np.iinfo(self._field(vertexType, field).type.numpy_name).max)
 
     def getMaxFieldDim(self, vertexType: str, field: str, dim: int = 0) -> int:
-        """The longest that a field may be: codelets here have no limit below that of 32-bit counts."""
+        """The maximum length of a field. Only 32-bit counts limit it here."""
         self._field(vertexType, field)
         return 0xFFFFFFFF
 
@@ -246,11 +247,11 @@ class Graph(_Graph):
     # -- host ---------------------------------------------------------------------------------------------------
 
     def createHostWrite(self, handle: str, tensor: Tensor, rearrangeOnHost: bool = False) -> None:
-        """Let the host write a tensor by a handle."""
+        """Name a tensor, so that the host can write it."""
         self.create_host_write(handle, tensor)
 
     def createHostRead(self, handle: str, tensor: Tensor, rearrangeOnHost: bool = False) -> None:
-        """Let the host read a tensor by a handle."""
+        """Name a tensor, so that the host can read it."""
         self.create_host_read(handle, tensor)
 
     def addHostToDeviceFIFO(
@@ -261,7 +262,7 @@ class Graph(_Graph):
         replicatedMode: ReplicatedStreamMode = ReplicatedStreamMode.REPLICATE,
         options: Mapping[str, str] | None = None,
     ) -> DataStream:
-        """A stream to the device."""
+        """Add a stream to the device."""
         _say_options(options)
         own = replicatedMode is ReplicatedStreamMode.REPLICATE
         return self.add_stream(
@@ -271,7 +272,7 @@ class Graph(_Graph):
     def addDeviceToHostFIFO(
         self, handle: str, elementType: Type, numElements: int, options: Mapping[str, str] | None = None
     ) -> DataStream:
-        """A stream to the host."""
+        """Add a stream to the host."""
         _say_options(options)
         return self.add_stream(
             DataStream(handle, elementType, int(numElements), False, True, dict(options or {}))
@@ -286,7 +287,7 @@ class Graph(_Graph):
         rearrangeOnHost: bool = False,
         optimiseMemory: bool = False,
     ) -> RemoteBuffer:
-        """Memory outside the chip: `repeats` rows of `numElements`."""
+        """Add a buffer in memory outside the chip: `repeats` rows of `numElements`."""
         return self.add_remote_buffer(
             RemoteBuffer(handle, elementType, int(numElements), int(repeats), rearrangeOnHost, optimiseMemory)
         )
@@ -294,7 +295,7 @@ class Graph(_Graph):
     def addHostFunction(
         self, handle: str, inputs: Sequence[tuple[Type, int]], outputs: Sequence[tuple[Type, int]]
     ) -> HostFunction:
-        """A function of the host that programs may call."""
+        """Add a host function that programs can call."""
         made = HostFunction(handle, tuple(inputs), tuple(outputs))
         self.contents.host_functions[handle] = made
         return made

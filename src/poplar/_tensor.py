@@ -17,7 +17,7 @@ from ._snake import with_snake_case
 
 
 class Interval:
-    """The numbers from `begin` to `end`, not included."""
+    """The integers from `begin` up to, but not including, `end`."""
 
     __slots__ = ("_begin", "_end")
 
@@ -136,7 +136,7 @@ class Tensor(View):
         return self.slice_dimension(begin, end, dimension or 0)
 
     def slices(self, intervals: Sequence[Any], dimension: int = 0) -> list[Tensor]:
-        """A slice for each interval, or for each list of intervals a joined one."""
+        """A slice for each interval, or a concatenated one for each list of intervals."""
         return [
             concat([self.slice(one, dimension) for one in each], dimension)
             if isinstance(each, Sequence)
@@ -145,7 +145,7 @@ class Tensor(View):
         ]
 
     def index(self, indices: Sequence[int]) -> Tensor:
-        """The part with these numbers of the leading dimensions."""
+        """The part at these indices of the leading dimensions."""
         result = self
         for number in indices:
             result = result.at(number)
@@ -183,7 +183,7 @@ class Tensor(View):
         return self.has_aliases()
 
     def containsConstant(self) -> bool:
-        """Whether an element is one of a constant."""
+        """Whether an element belongs to a constant."""
         return bool(self.graph.memory.constants[self.variable_numbers()].any())
 
     def isParallelWriteable(self) -> bool:
@@ -236,7 +236,7 @@ class Tensor(View):
 
 
 def as_tensor(view: View) -> Tensor:
-    """The view as the class that programs know: all views of a `poplar.Graph` are tensors."""
+    """The view as a tensor: all views of a `poplar.Graph` are tensors."""
     return cast("Tensor", view)
 
 

@@ -30,7 +30,7 @@ from ._tensors import __all__ as _tensors
 
 
 def addCodelets(graph: Graph) -> None:
-    """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
+    """Add the library's codelets to a graph. This does nothing, because functions need no codelets here."""
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -297,7 +297,7 @@ def createSliceableTensorFromSlice(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """A tensor of which `s` is one of `numSlices` slices in each of `dims`, each on the tiles of `s`."""
+    """A tensor with `numSlices` slices like `s` in each of `dims`, each on the tiles of `s`."""
     shape = list(s.shape)
     for dim, count in zip(dims, numSlices, strict=True):
         shape[dim] *= count
@@ -337,7 +337,7 @@ class SlicePlanningParameters:
 
 
 def planMultiple(parameters: Sequence[SlicePlanningParameters]) -> list[SlicePlan]:
-    """A plan for each."""
+    """Create a plan for each."""
     return [plan(*each.arguments) for each in parameters]
 
 

@@ -84,7 +84,7 @@ def iota(
 def selectScalarFromRows(
     graph: Graph, params: Tensor, indices: Tensor, prog: Program, debug: Any = "", options: Any = None
 ) -> Tensor:
-    """One element of each row: NaN where the index is outside, zero where it is MASKED_LABEL_CODE."""
+    """Select one element of each row: NaN if the index is out of range, zero if it is MASKED_LABEL_CODE."""
     taken = Arguments("popops::selectScalarFromRows", [prog], debug, options)
     program = taken.program()
     return as_tensor(encoding.select_scalar_from_rows(graph, params, indices, program, taken.end()[0]))
@@ -100,7 +100,7 @@ def updateScalarInRows(
 
 
 def sort(graph: Graph, t: Tensor, dim: int, prog: Program, debug: Any = "", options: Any = None) -> Tensor:
-    """The elements in ascending order along a dimension, in a new tensor."""
+    """Sort the elements along a dimension into a new tensor."""
     taken = Arguments("popops::sort", [dim, prog], debug, options)
     axis, program = taken.integer("dim"), taken.program()
     made: Any = sorting.sort_views(graph, t, None, axis, program, taken.end()[0], in_place=False)
@@ -119,7 +119,7 @@ def sortInPlace(
 def sortKeyValue(
     graph: Graph, k: Tensor, v: Tensor, dim: int, prog: Program, debug: Any = "", options: Any = None
 ) -> Tensor:
-    """The values in the ascending order of their keys, in a new tensor."""
+    """Sort the values by their keys into a new tensor."""
     taken = Arguments("popops::sortKeyValue", [dim, prog], debug, options)
     axis, program = taken.integer("dim"), taken.program()
     made: Any = sorting.sort_views(graph, k, v, axis, program, taken.end()[0], in_place=False)
@@ -235,7 +235,7 @@ def sequenceSlice(
     debug: Any = "",
     options: Any = None,
 ) -> None:
-    """Copy stretches of rows of `tIn` to rows of `tOut`."""
+    """Copy ranges of rows of `tIn` to rows of `tOut`."""
     taken = Arguments("popops::sequenceSlice", [prog], debug, options)
     program = taken.program()
     sequences.sequence_slice(

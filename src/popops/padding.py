@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Type(Enum):
-    """The outermost elements again, or the elements mirrored at them."""
+    """Whether the outermost elements are repeated, or the elements are mirrored at them."""
 
     EDGE = 0
     REFLECT = 1

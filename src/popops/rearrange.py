@@ -36,12 +36,12 @@ def partialTranspose(
 def canUseFastTranspose(
     target: Target, type: Type, numRows: int, numColumns: int, numTranspositions: int
 ) -> bool:
-    """Whether the device's fast transposition takes matrices of this size: 16-bit elements, multiples of four."""
+    """Whether the device's fast transposition supports matrices of this size: 16-bit elements, multiples of four."""
     return type.size == 2 and numTranspositions <= 0xFFFF and numRows % 4 == 0 and numColumns % 4 == 0
 
 
 def getMinimumRegroupGrainSize(type: Type) -> int:
-    """The smallest group of elements for which regrouping is worth while on the device."""
+    """The smallest group of elements for which regrouping is worthwhile on the device."""
     return _GRAINS.get(type.size, 1)
 
 

@@ -20,7 +20,7 @@ from tremula.frontends.poplar.types import INT
 
 
 def addCodelets(graph: Graph) -> None:
-    """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
+    """Add the library's codelets to a graph. This does nothing, because functions need no codelets here."""
 
 
 def _program(function: str, prog: Program, debug: Any, options: Any) -> tuple[Program, str]:
@@ -31,7 +31,7 @@ def _program(function: str, prog: Program, debug: Any, options: Any) -> tuple[Pr
 def setSeed(
     graph: Graph, masterSeed: Tensor, seedModifier: int, prog: Program, debug: Any = "", options: Any = None
 ) -> None:
-    """Set the generator that draws without a seed use."""
+    """Set the seed of the generator for draws without a seed."""
     program, name = _program("poprand::setSeed", prog, debug, options)
     calls.set_seed(graph, masterSeed, seedModifier, program, name)
 
@@ -48,7 +48,7 @@ def uniform(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """Numbers between both bounds, which integers may reach."""
+    """Uniform numbers between both bounds. Integers include the bounds."""
     function = "poprand::uniform"
     program, name = _program(function, prog, debug, options)
     calls.check_range(function, outType, float(minVal), float(maxVal))
@@ -113,7 +113,7 @@ def bernoulli(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """Ones with this probability, else zeros."""
+    """Ones with this probability, otherwise zeros."""
     function = "poprand::bernoulli"
     program, name = _program(function, prog, debug, options)
     if not 0 <= prob <= 1:

@@ -26,7 +26,8 @@ UNLESS_ALIASES = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
 def mapTensorLinearly(
     graph: Graph, t: Tensor, minElementsPerTile: int | None = None, grainSize: int | None = None
 ) -> None:
-    """Spread a tensor evenly over the tiles in its order: pieces of whole grains, at least `minElementsPerTile`."""
+    """Spread a tensor evenly over the tiles in order, in multiples of the grain size and at least
+    `minElementsPerTile`."""
     poputil.map_tensor_linearly(graph, t, minElementsPerTile, grainSize)
 
 
@@ -88,7 +89,7 @@ def calcLinearTileMapping(graph: Any, what: Any, *arguments: Any) -> list[list[I
 def calcLinearTileMappingAndNewOffset(
     graph: Graph, t: Tensor, offset: int = 0
 ) -> tuple[list[list[Interval]], int]:
-    """The mapping of a tensor from tile `offset` on, for all tiles, and the tile after its last one."""
+    """The linear mapping of a tensor that starts at tile `offset`, and the tile after its last one."""
     pieces = calcLinearTileMapping(graph, t)
     tiles = graph.tile_count
     found: list[list[Interval]] = [[] for _ in range(tiles)]
@@ -98,7 +99,7 @@ def calcLinearTileMappingAndNewOffset(
 
 
 def chooseMappingOffset(numTiles: int, shape: Sequence[int], seed: int = 0x9E3779B9) -> int:
-    """A first tile that depends on a shape. The numbers are not those of the real function."""
+    """A start tile that depends on the shape. The real function returns other numbers."""
     return placements.mapping_offset(int(numTiles), shape, int(seed))
 
 
@@ -141,7 +142,7 @@ class TensorUseTracker:
         extendPartialUsage: bool = False,
         mappingMethod: Any = None,
     ) -> None:
-        """Nothing is left to resolve: `mapTensorsByUse` chooses tiles itself."""
+        """Does nothing: `mapTensorsByUse` chooses tiles itself."""
 
     def mapTensorsByUse(
         self,
@@ -151,11 +152,11 @@ class TensorUseTracker:
         extendPartialUsage: bool = False,
         mappingMethod: Any = None,
     ) -> None:
-        """Map all elements that have a use."""
+        """Map all elements that are used."""
         self._uses.place(graph, int(grainSize), int(minElementsPerTile))
 
     def empty(self) -> bool:
-        """Whether no use was added."""
+        """Whether no uses were added."""
         return self._uses.empty
 
 
@@ -171,7 +172,7 @@ def cloneToIpu(
 def cloneToGraph(
     srcGraph: Graph, dstGraph: Graph, t: Tensor, debug: Any = "", method: TensorCloneMethod = UNLESS_ALIASES
 ) -> Tensor:
-    """A clone on the tiles of another virtual graph that have the same numbers as those of the first."""
+    """A clone on the tiles of another virtual graph with the same numbers."""
     made = dstGraph.clone(t, str(debug), method)
     flat = made.flatten()
     for tile, intervals in enumerate(srcGraph.getTileMapping(t)):
@@ -213,8 +214,7 @@ def createIpuCopy(
     debug: Any = "",
     method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A clone on another IPU, and source and target of the copy to it: three tensors. C++ returns the last two in
-    arguments."""
+    """A clone on another IPU, and the source and target of the copy to it. C++ returns the last two in arguments."""
     made = cloneToIpu(graph, t, dstIpu, debug, method)
     source, target = t.flatten(), made.flatten()
     _, first = np.unique(target.addresses(), return_index=True)
@@ -240,14 +240,14 @@ def dimIsSplitOverIPUs(graph: Graph, t: Tensor, dimension: int) -> bool:
 def createBroadcastOperand(
     graph: Graph, fullTensor: Tensor, type: Type, dim: int, ditherMapping: bool = False, debug: Any = ""
 ) -> Tensor:
-    """A vector for an operation that repeats it along all dimensions but `dim`, on the tiles where it is used."""
+    """A vector for an operation that broadcasts it along all dimensions except `dim`, on the tiles that use it."""
     return as_tensor(
         placements.broadcast_operand(graph, fullTensor, type, int(dim), bool(ditherMapping), str(debug))
     )
 
 
 def transformTileIndex(tile: int, numTiles: int, offset: int, ascending: bool) -> int:
-    """The tile that takes the place of `tile` where a mapping begins at `offset`."""
+    """The tile that replaces `tile` in a mapping that starts at `offset`."""
     return (tile + offset) % numTiles if ascending else (numTiles - 1 - offset - tile) % numTiles
 
 
@@ -257,7 +257,7 @@ def invTransformTileIndex(tile: int, numTiles: int, offset: int, ascending: bool
 
 
 def mergeAdjacentRegions(regions_: Any) -> None:
-    """Sort a list of intervals, or each of several lists, and join neighbours, in place."""
+    """Sort a list of intervals, or several lists, and merge adjacent intervals, in place."""
     if regions_ and isinstance(regions_[0], list):
         for each in regions_:
             mergeAdjacentRegions(each)
@@ -300,7 +300,7 @@ def calculateUnshufflingIntervals(intervals: Any) -> list[Interval]:
 
 
 def balancedPartition(rangeUpperBound: int, splitCount: int) -> list[int]:
-    """Numbers that differ by at most one and add up to the first argument."""
+    """Numbers that differ by at most one and sum to the first argument."""
     if splitCount < 1:
         raise PoplibsError(
             f"poputil::balancedPartition: {rangeUpperBound} cannot be split into {splitCount} parts"

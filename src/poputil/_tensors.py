@@ -42,7 +42,7 @@ def duplicate(
 def cloneN(
     graph: Graph, t: Tensor, N: int, debug: Any = "", method: TensorCloneMethod = UNLESS_ALIASES
 ) -> Tensor:
-    """N clones, one after the other in a new first dimension."""
+    """N clones, concatenated in a new first dimension."""
     return concat([graph.clone(t, str(debug), method).expand([0]) for _ in range(N)], 0)
 
 
@@ -89,7 +89,7 @@ def canBroadcastToMatch(a: Tensor, b: Tensor) -> bool:
 
 
 def factorDims(t: Tensor, factors: Sequence[int], startDim: int = 0) -> Tensor:
-    """Split dimensions: their quotients by the factors first, then the factors."""
+    """Split dimensions by factors. The quotients come first, then the factors."""
     end = startDim + len(factors)
     for length, factor in zip(t.shape[startDim:end], factors, strict=True):
         if length % factor:
@@ -115,17 +115,17 @@ def unfactorDims(t: Tensor, numDims: int, startDim: int = 0) -> Tensor:
 
 
 def unflattenIndex(shape: Sequence[int], index: int) -> list[int]:
-    """The place in each dimension of an element of a flattened tensor."""
+    """The indices of an element of a flattened tensor."""
     return [int(each) for each in np.unravel_index(int(index), tuple(shape))]
 
 
 def flattenIndex(shape: Sequence[int], indices: Sequence[int]) -> int:
-    """The place in the flattened tensor of an element."""
+    """The index of an element in the flattened tensor."""
     return int(np.ravel_multi_index(tuple(indices), tuple(shape)))
 
 
 def castToDeviceHalfValue(target: Target, input: float) -> float:
-    """A number as half holds it."""
+    """A number rounded to half."""
     with np.errstate(over="ignore"):
         return float(np.float16(np.float32(input)))
 
@@ -133,7 +133,8 @@ def castToDeviceHalfValue(target: Target, input: float) -> float:
 def checkAccuracyWhenCast(
     target: Target, input: float, inputType: Type, outputType: Type, tolerance: float
 ) -> bool:
-    """Whether a number keeps its value from float to half up to a relative tolerance; from half to float it does."""
+    """Whether a cast from float to half keeps the value up to a relative tolerance. A cast from half to float always
+    does."""
     if (inputType, outputType) == (HALF, FLOAT):
         return True
     if (inputType, outputType) != (FLOAT, HALF):
@@ -145,7 +146,7 @@ def checkAccuracyWhenCast(
 
 
 def templateVertex(name: str, *parameters: Any) -> str:
-    """The name of a vertex type with its template parameters: types, truth values, numbers, enumerations, texts."""
+    """The name of a vertex type with its template parameters: types, booleans, numbers, enumerations or texts."""
     return f"{name}<{','.join(_parameter(each) for each in parameters)}>" if parameters else name
 
 
@@ -186,12 +187,12 @@ def detectDimGroupings(graph: Graph, t: Tensor) -> list[tuple[int, int]]:
 def createPartitionableTensor(
     graph: Graph, type: Type, shape: Sequence[int], nPartitions: Sequence[int], debug: Any = ""
 ) -> Tensor:
-    """A tensor in which each of a grid of parts is one stretch of memory."""
+    """A tensor in which each part of a grid is contiguous in memory."""
     return as_tensor(placements.partitionable(graph, type, tuple(shape), tuple(nPartitions), str(debug)))
 
 
 def iterateTensorPartitions(t: Tensor, nPartitions: Sequence[int], f: Callable[..., Any]) -> None:
-    """Call `f(indices, part)` for each of a grid of parts."""
+    """Call `f(indices, part)` for each part of a grid."""
     grid = placements.ranges(t.shape, nPartitions)
     counts = [
         -(-length // max(1, -(-length // count))) for length, count in zip(t.shape, nPartitions, strict=True)

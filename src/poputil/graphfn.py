@@ -14,7 +14,7 @@ from tremula.frontends.poplar.libs.errors import PoplibsError
 
 
 class ArgType(Enum):
-    """Whether an argument is read, written, both, or made by the function."""
+    """Whether an argument is read, written, both, or created by the function."""
 
     InputArg = 0
     OutputArg = 1
@@ -23,7 +23,7 @@ class ArgType(Enum):
 
 
 class ArgSig:
-    """One argument: its kind, and a tensor that is like it."""
+    """One argument: its kind, and a similar tensor."""
 
     def __init__(self, type: ArgType, tensor: Tensor | None = None, debugName: str = "") -> None:
         self.type, self.similarTensor, self.debugName = type, tensor, str(debugName)
@@ -45,7 +45,7 @@ def inout(similar: Tensor, debugName: str = "") -> ArgSig:
 
 
 def created(debugName: str = "") -> ArgSig:
-    """An argument that the function makes."""
+    """An argument that the function creates."""
     return ArgSig(ArgType.CreatedArg, None, debugName)
 
 
