@@ -61,7 +61,7 @@ def getNumTotalReplicas() -> int:
 
 
 def getNumLocalReplicas() -> int:
-    """Number of replicas that this instance drives."""
+    """Number of replicas of this instance."""
     return launch_environment.local_replicas()
 
 
@@ -130,7 +130,7 @@ def _require_ipus_per_replica(ipus: int) -> None:
 
 
 def init() -> None:
-    """Get ready for talking to the other instances; returns when all of them have called it.
+    """Prepare communication with the other instances. Returns when all instances have called it.
 
     Raises:
         Error: one did not within `target.hostSyncTimeout` (POPLAR_RUNTIME_OPTIONS).
@@ -150,12 +150,12 @@ def initializeBackend() -> None:
 
 
 def isBackendInitialized() -> bool:
-    """Whether `init` was called, and `finalizeBackend` not since."""
+    """Whether `init` was called, without `finalizeBackend` after it."""
     return _initialised
 
 
 def finalizeBackend() -> None:
-    """The opposite of `init`. Training models that are still in use cannot be called any more."""
+    """End communication with the other instances. Training models can no longer be called."""
     global _initialised
     _initialised = False
     _communicators.clear()
@@ -166,7 +166,7 @@ def finalizeBackend() -> None:
 
 
 def defaultCommunicatorId() -> str:
-    """The communicator of all instances; inside of `execute_on_instances`, of those that take part."""
+    """The communicator of all instances. Inside `execute_on_instances`, that of the instances that take part."""
     return _DEFAULT_COMMUNICATOR
 
 
@@ -187,7 +187,7 @@ def registerCommunicator(participants: Iterable[int], communicator_id: str) -> N
 
 
 def synchronize(communicator_id: str = _DEFAULT_COMMUNICATOR) -> None:
-    """Wait until all instances (of the communicator) are here."""
+    """Wait until all instances of the communicator have called it."""
     members = _members(communicator_id)
     if len(members) > 1:
         _group(members).barrier()

@@ -29,7 +29,7 @@ class Block(torch.nn.Module):
     """Context whose ops form a block.
 
     Args:
-        user_id: name of the block; blocks of the same name are one. None gives it the next number.
+        user_id: name of the block; blocks with the same name are one block. None gives it the next number.
         ipu_id: IPU to run on, counted within the model.
     """
 
@@ -125,7 +125,7 @@ def BlockFunction(
     """Decorator for functions whose ops form a block.
 
     Args:
-        user_id: name of the block; blocks of the same name are one. None gives it the next number.
+        user_id: name of the block; blocks with the same name are one block. None gives it the next number.
         ipu_id: IPU to run on, counted within the model.
     """
 

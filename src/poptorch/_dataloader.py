@@ -192,7 +192,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
 
     @property
     def options(self) -> Options:
-        """The options that the loader was made with."""
+        """The options of the loader."""
         return self._options
 
     @property
@@ -206,7 +206,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         return self._batch_collate if own and one_each and self.num_workers == 0 else None
 
     def terminate(self) -> None:
-        """End the process of an asynchronous loader; no effect on a synchronous one."""
+        """End the process of an asynchronous loader. It has no effect on a synchronous one."""
         accessor = getattr(self, "_accessor", None)
         if accessor is not None:
             accessor.terminate()

@@ -84,7 +84,7 @@ def _backward_refused(*_args: Any, **_kwargs: Any) -> None:
 
 
 class PoplarExecutor:
-    """A model wrapped for the device. Use `trainingModel` or `inferenceModel` to make one."""
+    """A wrapped model. Create one with `trainingModel` or `inferenceModel`."""
 
     _precompile_hooks = _capture_call.PRECOMPILE_HOOKS
     _postcompile_hooks = _capture_call.POSTCOMPILE_HOOKS

@@ -27,7 +27,7 @@ _TWO_MOMENTS: Mapping[str, Any] = {
 
 
 class VariableAttributes:
-    """Which attributes of an optimizer may change after compilation.
+    """The attributes of an optimizer that may change after compilation.
 
     >>> optimizer = poptorch.optim.SGD(model.parameters(), lr=0.01)
     >>> optimizer.variable_attrs.isConstant("lr")
@@ -74,7 +74,7 @@ class VariableAttributes:
 
 
 class Optimizer:
-    """What all PopTorch optimizers have in common: state on the device and its copy on the host.
+    """The base class of all PopTorch optimizers: the state on the device and its copy on the host.
 
     Arguments that several of the constructors have:
         params: parameters, or dicts that define parameter groups.
@@ -116,7 +116,7 @@ class Optimizer:
         self.set_state_dict(state)
 
     def get_state_dict(self) -> dict[str, Any]:
-        """The state as the host last saw it."""
+        """The state as last copied to the host."""
         device_state = {
             key: None if tensors is None else dict(tensors) for key, tensors in self._state_dict.items()
         }
@@ -136,7 +136,7 @@ class Optimizer:
         self.host_state_is_dirty = False
 
     def has_state(self) -> bool:
-        """True once a state was read from the device or loaded."""
+        """Whether a state was read from the device or loaded."""
         return all(tensors is not None for tensors in self._state_dict.values())
 
     def __getstate__(self) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class SGD(Optimizer, torch.optim.SGD):
 
 
 class Adam(Optimizer, torch.optim.Adam):
-    """Adam; weight decay is an L2 penalty. The AMSGrad variant does not exist on the device."""
+    """Adam. Weight decay is an L2 penalty. The device does not support AMSGrad."""
 
     _own_attributes = {**_TWO_MOMENTS, "max_grad_norm": math.inf}
 
@@ -288,7 +288,7 @@ class Adam(Optimizer, torch.optim.Adam):
 
 
 class AdamW(Optimizer, torch.optim.AdamW):
-    """Adam with weight decay that acts on the weights themselves. There is no AMSGrad on the device."""
+    """Adam with decoupled weight decay. The device does not support AMSGrad."""
 
     _own_attributes = {**_TWO_MOMENTS, "bias_correction": True, "max_grad_norm": math.inf}
 
