@@ -11,7 +11,7 @@ from tremula.trace import measures
 
 
 class Series:
-    """One line of a graph; made by `Graph.addSeries`."""
+    """One line of a graph. `Graph.addSeries` creates it."""
 
     def __init__(self, series: measures.Series, enabled: bool) -> None:
         self._series = series

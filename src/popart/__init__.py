@@ -96,7 +96,7 @@ def versionNumber() -> tuple[int, ...]:
 
 
 def packageHash() -> str:
-    """Which package it is."""
+    """A text that identifies this package."""
     return f"tremula-{_tremula}"
 
 

@@ -76,7 +76,7 @@ class Executables:
     def saveExecutable(
         self, path: str | os.PathLike[str], savePopartMetadata: bool = True, saveVariables: bool = True
     ) -> None:
-        """Save what the session runs, and its variables; loadExecutable needs the metadata."""
+        """Save the program of the session, and its variables. `loadExecutable` needs the metadata."""
         self._check_prepared()
         with popart_errors():
             variables = self._variables() if saveVariables and self._options.enableVariablesCaching else None

@@ -23,7 +23,7 @@ class GraphTransformer:
         return data
 
     def removeUnusedInputs(self) -> None:
-        """Take away inputs that nothing reads."""
+        """Remove unused inputs."""
         transforms.drop_unused_inputs(self._message)
 
     def prepareNodesForTraining(self) -> None:
@@ -82,7 +82,7 @@ class GraphTransformer:
         self._retype("BFLOAT16", "FLOAT")
 
     def saveInitializersExternally(self, ids: Sequence[str], filename: str) -> None:
-        """Keep the values of weights in a file beside the model."""
+        """Save the values of weights in a file next to the model."""
         with popart_errors():
             storing.move_to_file(self._message, list(ids), filename)
 

@@ -11,7 +11,7 @@ from ._tensor_locations import CommGroup, ReplicaGrouping
 
 
 class VariableSettings:
-    """Which replicas share a weight, and which copies of it come back."""
+    """The replicas that share a weight, and the copies that are returned."""
 
     def __init__(self, *settings: Any, **named: Any) -> None:
         settings = (*settings, *named.values())
@@ -74,11 +74,11 @@ class VariableSettings:
         return self._group_size
 
     def getRetrievalMode(self) -> VariableRetrievalMode:
-        """Which copies come back."""
+        """The copies that are returned."""
         return self._mode
 
     def getReplicaGrouping(self, numReplicas: int) -> ReplicaGrouping:
-        """The groups of so many replicas."""
+        """The groups for this number of replicas."""
         if self._domain is None:
             return ReplicaGrouping(numReplicas, self._stride, self._group_size)
         return self._domain.toReplicaGrouping(numReplicas)

@@ -188,12 +188,12 @@ class Tensor:
 
     @property
     def T(self) -> Tensor:
-        """Its axes in reverse order."""
+        """The tensor with its axes in reverse order."""
         return self.transpose()
 
     @property
     def T_(self) -> Tensor:
-        """Its axes in reverse order, in the same memory."""
+        """The tensor with its axes in reverse order, in the same memory."""
         return self.transpose_()
 
     def transpose(self, permutation: Iterable[int] | None = None) -> Tensor:
@@ -394,7 +394,7 @@ class Variable(Tensor, tensor_type="Variable"):
 
     @property
     def shape_on_host(self) -> tuple[int, ...]:
-        """The shape on the host, groups in front if there are several."""
+        """The shape on the host. With several groups, they are the first dimension."""
         groups = self.replica_grouping.num_groups
         return self.shape if groups == 1 else (groups, *self.shape)
 

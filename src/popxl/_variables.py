@@ -39,7 +39,8 @@ def variable(
     log2_scale: int | None = None,
     nan_on_overflow: bool | None = None,
 ) -> Variable:
-    """A variable of the main graph that begins with `data`, groups of replicas in front if there are several."""
+    """A variable of the main graph with the initial value `data`. With several groups of replicas, they are the first
+    dimension."""
     graph = gcg()
     if graph != gmg():
         raise ValueError(
@@ -149,7 +150,8 @@ def replica_sharded_buffer(
     shard_over: int | None = None,
     entries: int = 1,
 ) -> RemoteBuffer:
-    """A remote buffer for shards of tensors of `shape`, groups of replicas in front if there are several."""
+    """A remote buffer for shards of tensors of `shape`. With several groups of replicas, they are the first
+    dimension."""
     from .remote_buffer import remote_buffer
 
     grouping = (replica_grouping or gcg().ir.replica_grouping()).const_rg

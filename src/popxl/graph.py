@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Graph:
-    """A list of ops with inputs and outputs. `Ir.create_graph` makes them; ops are created inside `with graph:`."""
+    """A list of ops with inputs and outputs. `Ir.create_graph` creates graphs. Ops are created inside `with graph:`."""
 
     _pb_graph: Any
     _by_ref_inputs: set[Tensor]
@@ -68,17 +68,17 @@ class Graph:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """Its inputs."""
+        """The inputs of the graph."""
         return tuple(Tensor._from_pb_tensor(each) for each in self._pb_graph.inputs)
 
     @property
     def inputs_by_name(self) -> dict[str, Tensor]:
-        """Its inputs by their names."""
+        """The inputs by name."""
         return {each.name: each for each in self.inputs}
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """Its outputs."""
+        """The outputs of the graph."""
         return tuple(Tensor._from_pb_tensor(each) for each in self._pb_graph.outputs)
 
     @property
@@ -88,12 +88,12 @@ class Graph:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """Its variables."""
+        """The variables of the graph."""
         return tuple(each for each in self.tensors if isinstance(each, Variable))
 
     @property
     def constants(self) -> tuple[Constant, ...]:
-        """Its constants."""
+        """The constants of the graph."""
         return tuple(each for each in self.tensors if isinstance(each, Constant))
 
     @property

@@ -16,7 +16,7 @@ _NOT_CONSTANT = "A grouping whose strides differ has no stride, and cannot be us
 
 
 class ReplicaGrouping:
-    """The group of each replica. `Ir.replica_grouping` makes them."""
+    """The group of each replica. `Ir.replica_grouping` creates groupings."""
 
     _ir: Ir
     _stride: int | None

@@ -144,14 +144,14 @@ class Session:
     def run(
         self, inputs: h2dStreamBufferMaps | None = None, downcast_inputs: bool = True
     ) -> d2hStreamBufferMaps:
-        """Run the program once; what its streams return."""
+        """Run the program once, and return the data of its output streams."""
         self._assert_attached_before_runtime()
         outputs = self.create_host_outputs()
         self.run_with_outputs(inputs, outputs, downcast_inputs)
         return outputs
 
     def create_host_outputs(self) -> dict[DeviceToHostStream, np.ndarray]:
-        """Arrays for what the streams to the host return in one run."""
+        """Create arrays for the output streams of one run."""
         return {
             stream: np.zeros(self._full_input_shape(stream.shape), dtype=stream.dtype.as_numpy())
             for stream in self._expected_outputs()

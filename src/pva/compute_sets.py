@@ -27,7 +27,7 @@ class VertexType:
 
     @property
     def name(self) -> str:
-        """Name of the type, as PopLibs calls it where it has one."""
+        """The name of the type, in PopLibs if it exists there."""
         return str(self._source.profile.vertex_types[self._id].name)
 
     @property

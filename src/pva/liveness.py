@@ -49,7 +49,7 @@ class LivenessProgramStep:
 
     @property
     def program(self) -> Program:
-        """What runs."""
+        """The program that runs in this step."""
         return self._liveness.programs.program(int(self._liveness.index.program[self._id]))
 
     @property

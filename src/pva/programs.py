@@ -47,7 +47,7 @@ class Program:
 
     @property
     def name(self) -> str:
-        """Its kind."""
+        """The kind of program."""
         return self._programs.source.texts("programs", "name")[self._id] if self._id >= 0 else ""
 
     @property
@@ -77,7 +77,7 @@ class Program:
 
     @property
     def debugContext(self) -> DebugContext | None:
-        """The op or module that it comes from; None for what the model adds."""
+        """The op or module of the program. None for programs that the model adds."""
         number = self._number("context", -1)
         return DebugContext(self._programs.source, number) if number >= 0 else None
 

@@ -55,12 +55,12 @@ class Report:
 
     @functools.cached_property
     def compilation(self) -> CompilationReport:
-        """What was found about the program before it ran."""
+        """The results about the program before it ran."""
         return CompilationReport(self._source)
 
     @functools.cached_property
     def execution(self) -> ExecutionReport:
-        """Its recorded runs."""
+        """The recorded runs."""
         return ExecutionReport(self._source, self.compilation.tree)
 
     @property
@@ -96,7 +96,7 @@ class Report:
         self._source.print_length.items = max(0, int(length))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._source.profile.close()
 
     def __enter__(self) -> Report:

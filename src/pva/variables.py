@@ -40,7 +40,7 @@ class Variable:
 
     @property
     def use(self) -> str:
-        """Its category in the chip model: weights, activations, optimizer state ..."""
+        """The category in the chip model: weights, activations, optimizer state ..."""
         return self._source.uses[int(self._source.column("category")[self._id])]
 
     @property

@@ -55,7 +55,7 @@ class CallSiteInfo:
         raise ValueError(f"{graph_tensor.name} is neither an input nor an output of the called graph.")
 
     def parent_to_graph(self, parent_tensor: Tensor) -> Tensor:
-        """The input of the graph for a tensor that the caller gives."""
+        """The input of the graph for a tensor of the caller."""
         try:
             index = self._op.firstInIndex(parent_tensor._pb_tensor)
         except IndexError as problem:

@@ -37,7 +37,7 @@ class ConditionalSiteInfo(CallSiteInfo):
         raise IndexError(f"The conditional has no input {idx}.")
 
     def is_parent_index_in_then_branch(self, idx: int) -> bool:
-        """Whether an input of the op goes to the first branch."""
+        """Whether an input of the op belongs to the first branch."""
         self.parent_to_graph_input_index(idx)
         return self._op.opInToSubgraphInIndex(0, idx) != -1
 
@@ -69,7 +69,7 @@ class ConditionalSiteInfo(CallSiteInfo):
         raise ValueError(f"{graph_tensor.name} is neither an input nor an output of the branches.")
 
     def parent_to_graph(self, parent_tensor: Tensor) -> Tensor:
-        """The input of a branch for a tensor that the caller gives."""
+        """The input of a branch for a tensor of the caller."""
         try:
             index = self._op.firstInIndex(parent_tensor._pb_tensor)
         except IndexError as problem:

@@ -227,7 +227,7 @@ def logical_not(t: Tensor) -> Tensor:
 
 
 def isnan(t: Tensor) -> Tensor:
-    """Where there is no number."""
+    """Whether each element is NaN."""
     return create("IsNaN", {"t": t}, "isnan_out")
 
 

@@ -19,7 +19,7 @@ def repeat(
     *inputs: Tensor | Iterable[Tensor],
     inputs_dict: Mapping[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, ...]:
-    """Call a graph several times, its outputs as its first inputs in the next turn."""
+    """Call a graph several times. Its outputs are its first inputs in the next iteration."""
     return repeat_with_info(graph, repeat_count, *inputs, inputs_dict=inputs_dict).outputs
 
 

@@ -42,7 +42,7 @@ def assert_fits(model: Model, *, probability: float = 0.5, **setting: Any) -> No
 
 
 def assert_throughput(model: Model, at_least: float, *, cautious: bool = False, **setting: Any) -> None:
-    """Assert that the modelled throughput is at least so many samples per second.
+    """Assert that the modelled throughput is at least `at_least` samples per second.
 
     With `cautious`, the lower end of the range counts, not the middle.
 
