@@ -81,7 +81,7 @@ class SessionWeights:
         modelProtoOrFilename: bytes | str | os.PathLike[str],
         ignoreWeightsInModelWithoutCorrespondingHostWeight: bool = False,
     ) -> None:
-        """Take over the weights of another model."""
+        """Replace the weights by those of another model."""
         self._check_writable("resetHostWeights")
         with popart_errors():
             other = OnnxModel.load(modelProtoOrFilename)

@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tremula.frontends.onnx.dtypes import type_of
 from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.device_state import SessionExecutable
+from tremula.frontends.onnx.run.feeds import StepData
 from tremula.frontends.onnx.run.gradient_sums import Reduction
 from tremula.frontends.onnx.run.groups import on_replicas
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
@@ -294,7 +295,7 @@ class _Session(
                 raise Error("Offline devices cannot run programs: the device's connection type is Never.")
             self._agree()
             if self._on_device is None:
-                session.run(stepio)
+                session.run(cast(StepData, stepio))
             else:
                 self._on_device.run(functools.partial(_step, session, stepio))
         self._has_run = True
@@ -305,7 +306,7 @@ class _Session(
 
 def _step(session: GraphSession, stepio: IStepIO) -> tuple[list[Any], list[Any]]:
     """One step: the arrays that it took, and those that it filled."""
-    session.run(stepio)
+    session.run(cast(StepData, stepio))
     return stepio.given, stepio.returned
 
 
