@@ -35,14 +35,14 @@ from ._operations import getUnsupportedOperations as getUnsupportedOperations
 from ._opsets import defaultAiGraphcoreOpset as defaultAiGraphcoreOpset
 from ._opsets import defaultAiOnnxMlOpset as defaultAiOnnxMlOpset
 from ._opsets import defaultAiOnnxOpset as defaultAiOnnxOpset
+from ._optimizer_values import ClipNormSettings as ClipNormSettings
+from ._optimizer_values import OptimizerValue as OptimizerValue
+from ._optimizer_values import OptimizerValueMap as OptimizerValueMap
 from ._optimizers import SGD as SGD
 from ._optimizers import Adam as Adam
 from ._optimizers import Adaptive as Adaptive
-from ._optimizers import ClipNormSettings as ClipNormSettings
 from ._optimizers import ConstSGD as ConstSGD
 from ._optimizers import Optimizer as Optimizer
-from ._optimizers import OptimizerValue as OptimizerValue
-from ._optimizers import OptimizerValueMap as OptimizerValueMap
 from ._patterns import Patterns as Patterns
 from ._session_options import AccumulateOuterFragmentSettings as AccumulateOuterFragmentSettings
 from ._session_options import AutodiffSettings as AutodiffSettings
