@@ -18,7 +18,7 @@ from tremula.frontends.torch.optimize.spec import OptimizerSpec
 from tremula.frontends.torch.session import Session
 from tremula.invariants import instance
 
-from . import _optimizer_attributes, optim
+from . import _optimizer_attributes, _optimizer_spec, optim
 from ._host_weights import HostWeights
 from ._logging import logger
 from .options import Options
@@ -71,9 +71,7 @@ class DeviceOptimizer:
     def spec(self) -> OptimizerSpec:
         """The optimizer in the engine's words."""
         names = {id(tensor): name for name, tensor in self._weights.tensors().items()}
-        return _optimizer_attributes.to_spec(
-            self.optimizer, self._values, lambda tensor: names.get(id(tensor))
-        )
+        return _optimizer_spec.to_spec(self.optimizer, self._values, lambda tensor: names.get(id(tensor)))
 
     def write_values(self) -> None:
         """Bring hyperparameters that have changed to the device."""
@@ -81,7 +79,7 @@ class DeviceOptimizer:
             spec = self.spec()
             self._device.compiled.set_optimizer(spec)
             self._values_changed = False
-            for line in _optimizer_attributes.describe(self._values, spec):
+            for line in _optimizer_spec.describe(self._values, spec):
                 log.layer(DEVICE_LAYER).debug(line)
 
     def read(self) -> None:
