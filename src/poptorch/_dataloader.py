@@ -24,6 +24,7 @@ from tremula.frontends.torch.data.wait_time import DataWait
 from tremula.frontends.torch.structure import flattenTensorStructure, reconstructTensorStructure
 
 from . import profiling
+from ._combined_batch import CombinedBatch
 from ._logging import logger
 from .enums import DataLoaderMode, SharingStrategy
 from .options import Options
@@ -90,11 +91,11 @@ class DataLoader(torch.utils.data.DataLoader):
             isinstance(options, Options), f"options must be poptorch.Options, not {type(options).__name__}."
         )
         self._is_user_batch_sampler_set = batch_sampler is not None
-        processes = options.Distributed.numProcesses
+        partitioned = options.Distributed.numProcesses > 1 and auto_distributed_partitioning
         if batch_sampler is not None:
             if batch_size != 1 or shuffle:
                 raise Error("`batch_sampler` option is mutually exclusive with batch_size, shuffle.")
-            if processes > 1 and auto_distributed_partitioning:
+            if partitioned:
                 raise Error(
                     "`batch_sampler` option is mutually exclusive with auto_distributed_partitioning=True: "
                     "make the sampler of each process return its own part, and pass False."
@@ -104,17 +105,7 @@ class DataLoader(torch.utils.data.DataLoader):
         self._options = options
         self._drop_incomplete = bool(drop_last)
         self._is_iterable = isinstance(dataset, torch.utils.data.IterableDataset)
-        self._num_batches_to_combine: int | None = None
-        self._combined_batch_size: int | None = None
-        if batch_size is not None:
-            self._num_batches_to_combine = (
-                options.device_iterations
-                * (options.replication_factor // options.input_group_size)
-                * options.Training.gradient_accumulation
-            )
-            self._combined_batch_size = batch_size * self._num_batches_to_combine
-
-        partitioned = processes > 1 and auto_distributed_partitioning
+        self._combined = None if batch_size is None else CombinedBatch.of(batch_size, options)
         self._partition: PartitionedDataset | None = None
         if self._is_iterable:
             _require(
@@ -123,33 +114,23 @@ class DataLoader(torch.utils.data.DataLoader):
                 "over its own part, and pass False.",
             )
             if num_workers > 1 and "worker_init_fn" not in kwargs:
-                logger.warning(
-                    "An IterableDataset is read by num_workers=%d processes without a worker_init_fn: every "
-                    "element will be returned %d times. Give a worker_init_fn that lets each worker read "
-                    "its own part.",
-                    num_workers,
-                    num_workers,
-                )
+                _warn_about_repeated_elements(num_workers)
         elif partitioned:
             self._partition = self._make_partition(dataset, bool(shuffle), self._drop_incomplete)
             dataset = self._partition
             shuffle = False  # done by the partition, over all processes
-        if not self._is_iterable and not self._drop_incomplete:
-            self._warn_about_remainder(len(dataset), batch_size, batch_sampler)
-        if not self._is_iterable and self._drop_incomplete:
-            self._check_there_is_a_batch(len(dataset), batch_size, batch_sampler, mode)
-        if not self._is_iterable and num_workers == 0 and mode == DataLoaderMode.Sync:
-            # not in worker processes, which would each write a trace
-            methods = [name for name in ("__getitem__", "__getitems__") if hasattr(dataset, name)]
-            dataset = profiling.Channel("dataset").instrument(dataset, *methods)
+        if not self._is_iterable:
+            self._check_length(len(dataset), batch_sampler, mode)
+            if num_workers == 0 and mode == DataLoaderMode.Sync:
+                # not in worker processes, which would each write a trace
+                methods = [name for name in ("__getitem__", "__getitems__") if hasattr(dataset, name)]
+                dataset = profiling.Channel("dataset").instrument(dataset, *methods)
 
         rebatched_size = self._rebatched_size(mode, rebatched_worker_size, async_options)
         #: read by the accessor: whether what is left of an epoch is dropped there
         self.rebatched_drop_last = self._drop_incomplete
-        torch_arguments = dict(kwargs, num_workers=num_workers)
-        torch_arguments["persistent_workers"] = (
-            num_workers > 0 if persistent_workers is None else persistent_workers
-        )
+        workers_persist = num_workers > 0 if persistent_workers is None else persistent_workers
+        torch_arguments = dict(kwargs, num_workers=num_workers, persistent_workers=workers_persist)
         if batch_sampler is not None:
             torch_arguments.update(batch_sampler=batch_sampler)
             if rebatched_worker_size is not None:
@@ -159,7 +140,7 @@ class DataLoader(torch.utils.data.DataLoader):
                 )
         else:
             torch_arguments.update(
-                batch_size=self._combined_batch_size,
+                batch_size=self.combinedBatchSize,
                 shuffle=bool(shuffle),
                 # When rebatching, the accessor sees to what is left: the loader must not drop any.
                 drop_last=drop_last and rebatched_size is None,
@@ -188,7 +169,11 @@ class DataLoader(torch.utils.data.DataLoader):
     @property
     def combinedBatchSize(self) -> int | None:
         """Number of elements that one call of the model takes; None with batch_size=None."""
-        return self._combined_batch_size
+        return None if self._combined is None else self._combined.size
+
+    @property
+    def _num_batches_to_combine(self) -> int | None:
+        return None if self._combined is None else self._combined.micro_batches
 
     @property
     def options(self) -> Options:
@@ -243,87 +228,33 @@ class DataLoader(torch.utils.data.DataLoader):
             "seed in all processes, so that all of them use the same order.",
         )
         _require(
-            self._combined_batch_size is not None,
+            self._combined is not None,
             "batch_size=None not allowed when using auto_distributed_partitioning.",
         )
         block = block_of(
             options.Distributed.processId,
             options.Distributed.numProcesses,
             len(dataset),
-            self._combined_batch_size,
+            self._combined.size,
             drop_last,
         )
         return PartitionedDataset(dataset, block, options.random_seed if shuffle else None)
 
-    def _warn_about_remainder(self, elements: int, batch_size: int | None, batch_sampler: Any) -> None:
-        combined = self._combined_batch_size
-        if combined is None:
+    def _check_length(self, elements: int, batch_sampler: Any, mode: DataLoaderMode) -> None:
+        if self._combined is None:
             return
-        advice = (
-            "The last batch will be smaller than the batch that the model was compiled for. Use drop_last=True, "
-            "use a multiple of the combined batch size, or pad the last batch."
-        )
-        per_call, count = self._num_batches_to_combine, _length_or_none(batch_sampler)
-        if batch_sampler is None:
-            left = elements % combined
-            found = (
-                f"the number of samples ({elements}) is not divisible by the combined batch size ({combined}): "
-                f"samples left over: {left}."
-            )
-        elif count is None:
-            left = per_call
-            found = (
-                "the batch_sampler has no length: there may be batches left over at the end that do not fill a "
-                f"combined batch of {per_call} micro-batches."
-            )
+        if self._drop_incomplete:
+            # the process of an asynchronous loader needs the shapes of a first batch
+            needed = mode == DataLoaderMode.Async
+            self._combined.check_there_is_one(elements, batch_sampler, first_is_needed=needed)
         else:
-            left = count % per_call
-            found = (
-                f"the number of batches of the batch_sampler ({count}) is not divisible by the number that a call "
-                f"takes ({per_call}): left over: {left} batches of up to {batch_size} samples. The combined batch "
-                f"size is {combined}."
-            )
-        if left:
-            logger.warning("drop_last=False and %s %s", found, advice)
-
-    def _check_there_is_a_batch(
-        self, elements: int, batch_size: int | None, batch_sampler: Any, mode: DataLoaderMode
-    ) -> None:
-        """Fewer samples than one call takes: nothing would be loaded, and a training loop do nothing."""
-        combined, options = self._combined_batch_size, self._options
-        if combined is None:
-            return
-        there, needed, unit = elements, combined, "samples"
-        if batch_sampler is not None:
-            there, needed, unit = (
-                _length_or_none(batch_sampler),
-                self._num_batches_to_combine,
-                "micro-batches",
-            )
-        if there is None or there >= needed:
-            return
-        factors = {
-            "batch_size": batch_size,
-            "Options.deviceIterations": options.device_iterations,
-            "Options.replicationFactor": options.replication_factor // options.input_group_size,
-            "Options.Training.gradientAccumulation": options.Training.gradient_accumulation,
-        }
-        product = " * ".join(f"{name}({value})" for name, value in factors.items())
-        message = (
-            f"The data set is smaller than a combined batch: it has {elements} samples"
-            f"{'' if batch_sampler is None else f' in {there} micro-batches'}, but one call of the model takes "
-            f"{needed} {unit}; {product} = {combined} samples. Use more samples, or reduce one of these numbers."
-        )
-        # the process of an asynchronous loader needs the shapes of a first batch
-        if mode == DataLoaderMode.Async:
-            raise Error(message)
-        logger.warning("%s Every epoch of this loader is empty.", message)
+            self._combined.warn_about_remainder(elements, batch_sampler)
 
     def _rebatched_size(
         self, mode: DataLoaderMode, worker_size: int | None, async_options: dict[str, Any] | None
     ) -> int | None:
         """The batch size that the accessor has to make, or None if it is to pass batches on."""
-        combined = self._combined_batch_size
+        combined = self.combinedBatchSize
         # A smaller last batch is something only rebatching can hand out through slots of one size.
         remainder = mode == DataLoaderMode.Async and not self._drop_incomplete and combined not in (None, 1)
         if mode == DataLoaderMode.AsyncRebatched or remainder:
@@ -468,11 +399,14 @@ def _logger_at(level: int) -> logging.Logger:
     return logger
 
 
-def _length_or_none(batch_sampler: Any) -> int | None:
-    try:
-        return len(batch_sampler)
-    except (TypeError, NotImplementedError):
-        return None
+def _warn_about_repeated_elements(workers: int) -> None:
+    logger.warning(
+        "An IterableDataset is read by num_workers=%d processes without a worker_init_fn: every "
+        "element will be returned %d times. Give a worker_init_fn that lets each worker read "
+        "its own part.",
+        workers,
+        workers,
+    )
 
 
 def _require(condition: bool, message: str) -> None:
