@@ -17,7 +17,8 @@ from tremula.errors import Error, about_file
 from tremula.formatting import plain
 from tremula.frontends.torch.package import container
 from tremula.frontends.torch.package.container import BadData, OtherVersion, Package
-from tremula.frontends.torch.package.module_tree import ExportedModel, decode_module, encode_module
+from tremula.frontends.torch.package.module_reading import ExportedModel, decode_module
+from tremula.frontends.torch.package.module_writing import encode_module
 from tremula.frontends.torch.package.plain_data import NotData
 from tremula.frontends.torch.package.saved_program import (
     decode_saved,
