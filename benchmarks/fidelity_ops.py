@@ -16,8 +16,9 @@ from tremula.program.dtypes import item_bytes
 from tremula.schedule.links import exchange
 
 from .fidelity_cases import Case
-from .fidelity_kinds import KINDS, work_parameters
+from .fidelity_kinds import KINDS
 from .fidelity_loops import turn
+from .fidelity_parameters import work_parameters
 from .fidelity_transfers import system_of
 from .fidelity_units import UNITS
 
