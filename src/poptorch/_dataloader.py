@@ -93,13 +93,7 @@ class DataLoader(torch.utils.data.DataLoader):
         self._is_user_batch_sampler_set = batch_sampler is not None
         partitioned = options.Distributed.numProcesses > 1 and auto_distributed_partitioning
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle:
-                raise Error("`batch_sampler` option is mutually exclusive with batch_size, shuffle.")
-            if partitioned:
-                raise Error(
-                    "`batch_sampler` option is mutually exclusive with auto_distributed_partitioning=True: "
-                    "make the sampler of each process return its own part, and pass False."
-                )
+            _refuse_what_a_sampler_replaces(batch_size, shuffle, partitioned)
             batch_size = getattr(batch_sampler, "batch_size", batch_size)
         options._freeze()
         self._options = options
@@ -397,6 +391,16 @@ def _logger_at(level: int) -> logging.Logger:
     """The logger for a worker process, as loud as in the process that started it."""
     logger.setLevel(level)
     return logger
+
+
+def _refuse_what_a_sampler_replaces(batch_size: int | None, shuffle: bool | None, partitioned: bool) -> None:
+    if batch_size != 1 or shuffle:
+        raise Error("`batch_sampler` option is mutually exclusive with batch_size, shuffle.")
+    if partitioned:
+        raise Error(
+            "`batch_sampler` option is mutually exclusive with auto_distributed_partitioning=True: "
+            "make the sampler of each process return its own part, and pass False."
+        )
 
 
 def _warn_about_repeated_elements(workers: int) -> None:
