@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +14,8 @@ from tremula.view.summary import summary
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
-    made_up = importlib.import_module("benchmarks.made_up_profile")
+def small(tmp_path: Path, benchmark: Any) -> Path:
+    made_up = benchmark("made_up_profile")
     scale = made_up.Scale(ipus=4, ops=2_000, plans=50, steps=8_000, layers=16)
     path: Path = made_up.make(tmp_path / "profile.pop", scale)
     return path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -15,13 +14,6 @@ import torch
 
 ROOT = Path(__file__).parents[2]
 KEYS = {"name", "mode", "ratio_eager", "ratio_compile", "first_call_s", "compile_s", "warm_s"}
-
-
-@pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Imports modules of the benchmark, which lies outside the package."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
 
 
 def test_each_row_has_a_network_whose_loops_run(benchmark: Any) -> None:
