@@ -13,7 +13,7 @@ from tremula import log
 from tremula.device.lifecycle import DeviceProgram
 from tremula.execute.executable import OptimizerState
 from tremula.frontends.torch.dialect.device_words import DEVICE_LAYER
-from tremula.frontends.torch.optimize.adopt import adopt, host_step_message, mark_stepped
+from tremula.frontends.torch.optimize.host_steps import host_step_message, mark_stepped, watch_host_steps
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
 from tremula.frontends.torch.session import Session
 from tremula.invariants import instance
@@ -60,7 +60,7 @@ class DeviceOptimizer:
         if optimizer is not previous:
             if self._watch is not None:
                 self._watch.remove()
-            self._watch = adopt(
+            self._watch = watch_host_steps(
                 optimizer, lambda line: log.warn_once(f"host step {line}", host_step_message(line))
             )
         self.optimizer = optimizer

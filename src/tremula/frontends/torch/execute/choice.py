@@ -38,7 +38,7 @@ from tremula.frontends.torch.execute.run_context import (
     update_arguments,
 )
 from tremula.frontends.torch.execute.trial import Verdict, enough_memory, tried
-from tremula.frontends.torch.execute.whole import WholeStep, op_count, whole_step
+from tremula.frontends.torch.execute.whole_step import WholeStep, op_count, whole_step
 from tremula.frontends.torch.execute.widening import expand_roundings
 from tremula.invariants import present
 from tremula.private_files import Untrusted
