@@ -20,7 +20,8 @@ from tremula.settings.shims import is_own_sdk as _is_own_sdk
 
 from . import _impl, _logging, _poplar_executor, enums, optim, options, poptorch_core, profiling, testing
 from ._args_parser import ICustomArgParser, registerCustomArgParser
-from ._dataloader import AsynchronousDataAccessor, DataLoader
+from ._data_accessor import AsynchronousDataAccessor
+from ._dataloader import DataLoader
 from ._executable_file import importPoptorchMetadataFromFile, load
 from ._impl import createPoptorchError, isRunningOnIpu
 from ._logging import logger, setLogLevel

@@ -1,12 +1,7 @@
-"""`DataLoader` and `AsynchronousDataAccessor` return combined batches, the input of one call of a model. Processes and
-memory of the asynchronous modes are in `tremula.frontends.torch.data`.
-"""
+"""`DataLoader` returns combined batches, the input of one call of a model."""
 
 from __future__ import annotations
 
-import functools
-import logging
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -17,27 +12,19 @@ from tremula.frontends.torch.data import current_loader
 from tremula.frontends.torch.data.collate import BatchCollate
 from tremula.frontends.torch.data.iteration import iterate
 from tremula.frontends.torch.data.partition import PartitionedDataset, block_of
-from tremula.frontends.torch.data.prefetch import PrefetchWorker, Sharing
-from tremula.frontends.torch.data.protocol import WorkerSettings
 from tremula.frontends.torch.data.rebatch import combine_batches
 from tremula.frontends.torch.data.wait_time import DataWait
 from tremula.frontends.torch.structure import flattenTensorStructure, reconstructTensorStructure
 
 from . import profiling
 from ._combined_batch import CombinedBatch
+from ._data_accessor import AccessedLoader, AsynchronousDataAccessor, require
 from ._logging import logger
-from .enums import DataLoaderMode, SharingStrategy
+from .enums import DataLoaderMode
 from .options import Options
 
-_SHARING = {
-    SharingStrategy.SharedMemory: Sharing.SHARED_MEMORY,
-    SharingStrategy.FileSystem: Sharing.FILE_SYSTEM,
-    SharingStrategy.Fork: Sharing.FORK,
-    SharingStrategy.ForkServer: Sharing.FORK_SERVER,
-}
 
-
-class DataLoader(torch.utils.data.DataLoader):
+class DataLoader(AccessedLoader):
     """A `torch.utils.data.DataLoader` whose batches have the size that one call of a model takes.
 
     In a distributed run (`options.Distributed`) each process gets its own part of a data set with
@@ -87,7 +74,7 @@ class DataLoader(torch.utils.data.DataLoader):
         self._owns_accessor = mode != DataLoaderMode.Sync
         self._wait = DataWait()
         self._batch_collate = BatchCollate()
-        _require(
+        require(
             isinstance(options, Options), f"options must be poptorch.Options, not {type(options).__name__}."
         )
         self._is_user_batch_sampler_set = batch_sampler is not None
@@ -102,7 +89,7 @@ class DataLoader(torch.utils.data.DataLoader):
         self._combined = None if batch_size is None else CombinedBatch.of(batch_size, options)
         self._partition: PartitionedDataset | None = None
         if self._is_iterable:
-            _require(
+            require(
                 not partitioned,
                 "auto_distributed_partitioning not supported for IterableDataset: make each process iterate "
                 "over its own part, and pass False.",
@@ -145,7 +132,7 @@ class DataLoader(torch.utils.data.DataLoader):
 
         if self._owns_accessor:
             arguments = dict(async_options or {})
-            _require(
+            require(
                 "rebatched_size" not in arguments,
                 "rebatched_size cannot be set in async_options: it is derived from the combined batch size. "
                 "Use DataLoaderMode.AsyncRebatched.",
@@ -216,12 +203,12 @@ class DataLoader(torch.utils.data.DataLoader):
 
     def _make_partition(self, dataset: Any, shuffle: bool, drop_last: bool) -> PartitionedDataset:
         options = self._options
-        _require(
+        require(
             not shuffle or options.exists("random_seed"),
             "auto_distributed_partitioning of shuffled data needs poptorch.Options.randomSeed() with the same "
             "seed in all processes, so that all of them use the same order.",
         )
-        _require(
+        require(
             self._combined is not None,
             "batch_size=None not allowed when using auto_distributed_partitioning.",
         )
@@ -252,7 +239,7 @@ class DataLoader(torch.utils.data.DataLoader):
         # A smaller last batch is something only rebatching can hand out through slots of one size.
         remainder = mode == DataLoaderMode.Async and not self._drop_incomplete and combined not in (None, 1)
         if mode == DataLoaderMode.AsyncRebatched or remainder:
-            _require(
+            require(
                 worker_size is None or (combined is not None and worker_size <= combined),
                 f"The rebatched_worker_size ({worker_size}) must be <= the combined batch size ({combined}).",
             )
@@ -262,112 +249,6 @@ class DataLoader(torch.utils.data.DataLoader):
         if mode == DataLoaderMode.Sync and async_options:
             logger.warning("async_options have no effect: the mode is DataLoaderMode.Sync.")
         return None
-
-
-class AsynchronousDataAccessor:
-    """Loads the elements of a data set ahead, in another process.
-
-    That process fills a ring of buffers in shared memory. Elements must be tensors, flat lists, tuples
-    or dictionaries of tensors, or objects with a parser (`registerCustomArgParser`); tuples come back as
-    lists. All elements must have the shapes of the first one.
-
-    Args:
-        dataset: any iterable, in particular a `DataLoader` in mode Sync.
-        buffer_size: number of buffers, that is how far to load ahead.
-        miss_sleep_time_in_ms: when all buffers are full, how long the loading process sleeps before it
-            looks again; it sleeps longer (up to 2 ms, unless more is given) while they stay full.
-        load_indefinitely: go on with the next epoch at once at the end of one.
-        early_preload: fill the buffers at once, not from the first iteration on.
-        sharing_strategy: how the data set gets to the process: through shared memory, through files (for
-            data sets too large for that), by forking (nothing is copied, but threads may make trouble) or
-            by a fork server (default).
-        rebatched_size: make batches of this many rows from those of the data set.
-
-    Note:
-        What is returned is a view of shared memory: it is valid until the next element is asked for. The
-        last element of an epoch stays valid until the next epoch begins (given two or more buffers).
-        Clone what you keep.
-    """
-
-    def __init__(
-        self,
-        dataset: torch.utils.data.Dataset | DataLoader,
-        buffer_size: int = 3,
-        miss_sleep_time_in_ms: float = 0.1,
-        load_indefinitely: bool = True,
-        early_preload: bool = False,
-        sharing_strategy: SharingStrategy = SharingStrategy.ForkServer,
-        rebatched_size: int | None = None,
-    ) -> None:
-        self._worker: PrefetchWorker | None = None
-        self.rebatched_size = rebatched_size
-        if isinstance(dataset, DataLoader):
-            if dataset._accessor is not None:
-                raise Error(
-                    "The DataLoader already uses an AsynchronousDataAccessor: iterate over it directly, or "
-                    "create it with mode=poptorch.DataLoaderMode.Sync."
-                )
-            _require(
-                dataset._is_user_batch_sampler_set
-                or dataset.drop_last
-                or rebatched_size is not None
-                or dataset.combinedBatchSize in (None, 1),
-                "A DataLoader with 'drop_last=False' only works if 'rebatched_size' is specified too.",
-            )
-        _require(
-            rebatched_size is None or rebatched_size > 1,
-            f"rebatched_size must be None or greater than 1, not {rebatched_size}. For a combined batch "
-            "size of 1, use DataLoaderMode.Async.",
-        )
-        settings = WorkerSettings(
-            slots=buffer_size,
-            miss_sleep_seconds=miss_sleep_time_in_ms / 1000,
-            load_indefinitely=load_indefinitely,
-            early_preload=early_preload,
-            rebatched_size=rebatched_size,
-            keep_remainder=not getattr(dataset, "rebatched_drop_last", True),
-            make_logger=functools.partial(_logger_at, logger.level),
-        )
-        strategy = SharingStrategy(sharing_strategy)
-        self._worker = PrefetchWorker(
-            dataset,
-            settings,
-            _SHARING[strategy],
-            preload=("torch", "poptorch"),
-            wait=dataset._wait if isinstance(dataset, DataLoader) else None,
-        )
-        # The loader that this accessor serves owns it: a strong reference back would keep both, and the
-        # worker process with them, until the garbage collector finds the circle.
-        owned = isinstance(dataset, DataLoader) and dataset._owns_accessor
-        self._dataset_ref = weakref.ref(dataset) if owned else (lambda: dataset)
-        weakref.finalize(self, self._worker.terminate).atexit = False
-
-    @property
-    def _dataset(self) -> Any:
-        return self._dataset_ref()
-
-    def terminate(self) -> None:
-        """End the loading process. The accessor cannot be used afterwards."""
-        if self._worker is not None:
-            self._worker.terminate()
-            self._worker = None
-
-    def __len__(self) -> int:
-        length = len(self._dataset)
-        if self.rebatched_size and getattr(self._dataset, "_accessor", None) is not self:
-            length = length * self._dataset.batch_size // self.rebatched_size
-        return length
-
-    def __iter__(self) -> AsynchronousDataAccessor:
-        self._running().begin_epoch()
-        return self
-
-    def __next__(self) -> Any:
-        return self._running().next_item()
-
-    def _running(self) -> PrefetchWorker:
-        _require(self._worker is not None, "The data accessor was terminated: create a new one.")
-        return self._worker
 
 
 class _AsyncIterator:
@@ -385,12 +266,6 @@ class _AsyncIterator:
 
     def __len__(self) -> int:
         return len(self._loader)
-
-
-def _logger_at(level: int) -> logging.Logger:
-    """The logger for a worker process, as loud as in the process that started it."""
-    logger.setLevel(level)
-    return logger
 
 
 def _refuse_what_a_sampler_replaces(batch_size: int | None, shuffle: bool | None, partitioned: bool) -> None:
@@ -411,9 +286,3 @@ def _warn_about_repeated_elements(workers: int) -> None:
         workers,
         workers,
     )
-
-
-def _require(condition: bool, message: str) -> None:
-    # The class is what programs know; unlike the statement it also works under `python -O`.
-    if not condition:
-        raise AssertionError(message)

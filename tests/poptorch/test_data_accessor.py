@@ -17,7 +17,7 @@ import pytest
 import torch
 from tests.poptorch.loaders import FORK, Numbers, epoch, make, opts
 
-from poptorch._dataloader import AsynchronousDataAccessor
+from poptorch._data_accessor import AsynchronousDataAccessor
 from poptorch.enums import DataLoaderMode
 from tremula.errors import Error
 
