@@ -10,7 +10,7 @@ __all__ = ["set_ipu_config"]
 
 
 def set_ipu_config(config: Any, ipus_per_replica: int | None = None, configure_device: bool = True) -> Any:
-    """Make a configuration that of this instance of a distributed run.
+    """Set up a configuration for this instance of a distributed run.
 
     Args:
         config: an `IPUConfig`, or an `IpuOptions` message of programs for TensorFlow 1. It is changed.

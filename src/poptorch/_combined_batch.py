@@ -82,7 +82,8 @@ class CombinedBatch:
         Raises:
             Error: the loader cannot work without a first batch (`first_is_needed`); otherwise this is a warning.
         """
-        there, needed, unit = elements, self.size, "samples"
+        there: int | None = elements
+        needed, unit = self.size, "samples"
         if batch_sampler is not None:
             there, needed, unit = _length_or_none(batch_sampler), self.micro_batches, "micro-batches"
         if there is None or there >= needed:

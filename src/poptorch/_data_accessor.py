@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import logging
 import weakref
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch.utils.data
@@ -30,7 +31,7 @@ _SHARING = {
 }
 
 
-class AccessedLoader(torch.utils.data.DataLoader):
+class AccessedLoader(torch.utils.data.DataLoader[Any]):
     """What an accessor knows of a `DataLoader`."""
 
     #: loads ahead for this loader; None in mode Sync
@@ -46,7 +47,7 @@ class AccessedLoader(torch.utils.data.DataLoader):
 
 
 class AsynchronousDataAccessor:
-    """Loads the elements of a data set ahead, in another process.
+    """Loads the elements of a data set in advance, in another process.
 
     That process fills a ring of buffers in shared memory. Elements must be tensors, flat lists, tuples
     or dictionaries of tensors, or objects with a parser (`registerCustomArgParser`); tuples come back as
@@ -72,7 +73,7 @@ class AsynchronousDataAccessor:
 
     def __init__(
         self,
-        dataset: torch.utils.data.Dataset | DataLoader,
+        dataset: torch.utils.data.Dataset[Any] | DataLoader | Iterable[Any],
         buffer_size: int = 3,
         miss_sleep_time_in_ms: float = 0.1,
         load_indefinitely: bool = True,
@@ -147,7 +148,8 @@ class AsynchronousDataAccessor:
         return self._running().next_item()
 
     def _running(self) -> PrefetchWorker:
-        require(self._worker is not None, "The data accessor was terminated: create a new one.")
+        if self._worker is None:
+            raise AssertionError("The data accessor was terminated: create a new one.")
         return self._worker
 
 

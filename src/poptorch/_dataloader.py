@@ -57,7 +57,7 @@ class DataLoader(AccessedLoader):
     def __init__(
         self,
         options: Options,
-        dataset: torch.utils.data.Dataset,
+        dataset: torch.utils.data.Dataset[Any],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         num_workers: int = 0,
@@ -67,7 +67,7 @@ class DataLoader(AccessedLoader):
         mode: DataLoaderMode = DataLoaderMode.Sync,
         async_options: dict[str, Any] | None = None,
         rebatched_worker_size: int | None = None,
-        batch_sampler: torch.utils.data.Sampler[Sequence] | Iterable[Sequence] | None = None,
+        batch_sampler: torch.utils.data.Sampler[Sequence[int]] | Iterable[Sequence[int]] | None = None,
         **kwargs: Any,
     ) -> None:
         self._accessor: AsynchronousDataAccessor | None = None
@@ -101,7 +101,7 @@ class DataLoader(AccessedLoader):
             dataset = self._partition
             shuffle = False  # done by the partition, over all processes
         if not self._is_iterable:
-            self._check_length(len(dataset), batch_sampler, mode)
+            self._check_length(_elements(dataset), batch_sampler, mode)
             if num_workers == 0 and mode == DataLoaderMode.Sync:
                 # not in worker processes, which would each write a trace
                 methods = [name for name in ("__getitem__", "__getitems__") if hasattr(dataset, name)]
@@ -144,7 +144,7 @@ class DataLoader(AccessedLoader):
         if self._is_user_batch_sampler_set:
             return self._rounded(super().__len__(), self._num_batches_to_combine)
         if self._accessor is not None and self._accessor.rebatched_size:
-            return self._rounded(len(self.dataset), self._accessor.rebatched_size)
+            return self._rounded(_elements(self.dataset), self._accessor.rebatched_size)
         return super().__len__()
 
     @property
@@ -158,7 +158,7 @@ class DataLoader(AccessedLoader):
 
     @property
     def options(self) -> Options:
-        """The options that the loader was made with."""
+        """The options of the loader."""
         return self._options
 
     @property
@@ -172,12 +172,12 @@ class DataLoader(AccessedLoader):
         return self._batch_collate if own and one_each and self.num_workers == 0 else None
 
     def terminate(self) -> None:
-        """End the process of an asynchronous loader; no effect on a synchronous one."""
+        """End the process of an asynchronous loader. It has no effect on a synchronous one."""
         accessor = getattr(self, "_accessor", None)
         if accessor is not None:
             accessor.terminate()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         current_loader.set_current(self)
         if self._accessor is not None:
             return _AsyncIterator(self, iter(self._accessor))
@@ -187,7 +187,7 @@ class DataLoader(AccessedLoader):
         if self._is_user_batch_sampler_set and self._num_batches_to_combine != 1:
             return combine_batches(
                 batches,
-                self._num_batches_to_combine,
+                self._num_batches_to_combine or 1,
                 drop_last=self._drop_incomplete,
                 flatten=flattenTensorStructure,
                 rebuild=reconstructTensorStructure,
@@ -197,8 +197,8 @@ class DataLoader(AccessedLoader):
     def _get_iterator(self) -> Any:
         return iterate(self, self._batch_collate, self._wait, whole_batches=not profiling.enabled())
 
-    def _rounded(self, elements: int, per_batch: int) -> int:
-        whole, rest = divmod(elements, per_batch)
+    def _rounded(self, elements: int, per_batch: int | None) -> int:
+        whole, rest = divmod(elements, per_batch or 1)
         return whole + bool(rest and not self._drop_incomplete)
 
     def _make_partition(self, dataset: Any, shuffle: bool, drop_last: bool) -> PartitionedDataset:
@@ -216,7 +216,7 @@ class DataLoader(AccessedLoader):
             options.Distributed.processId,
             options.Distributed.numProcesses,
             len(dataset),
-            self._combined.size,
+            self.combinedBatchSize or 1,
             drop_last,
         )
         return PartitionedDataset(dataset, block, options.random_seed if shuffle else None)
@@ -286,3 +286,7 @@ def _warn_about_repeated_elements(workers: int) -> None:
         workers,
         workers,
     )
+
+
+def _elements(dataset: Any) -> int:
+    return len(dataset)

@@ -148,7 +148,7 @@ def _decode_block(data: Any) -> Callable[..., Any]:
 
 
 def importPoptorchMetadataFromFile(filename: str) -> bytes:
-    """What a file of a compiled model says about itself: versions, options, inputs; as JSON text."""
+    """The metadata of a file of a compiled model (versions, options, inputs) as JSON."""
     with container.opened(os.fspath(filename)) as opened:
         return json.dumps(opened.manifest).encode()
 

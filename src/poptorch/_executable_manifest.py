@@ -99,7 +99,7 @@ class Manifest:
 
     def random_words(self) -> list[int] | None:
         """The state of the random number generators, if it was saved."""
-        words = self._words
+        words: list[int] | None = self._words
         if words is None:
             return None
         if not words or not all(type(word) is int and -(1 << 63) <= word < 1 << 63 for word in words[1:]):

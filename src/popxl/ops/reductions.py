@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -205,7 +204,7 @@ def batch_norm_inference(
 
 
 def histogram(t: Tensor, levels: Sequence[float], absolute_of_input: bool) -> Tensor:
-    """How many elements lie between neighbouring levels, and outside of them."""
+    """Count the elements between neighbouring levels, and those outside."""
     levels = list(levels)
     if any(low >= high for low, high in itertools.pairwise(levels)):
         raise ValueError(f"The levels must increase: {levels}.")
@@ -222,7 +221,29 @@ def onehot(t: Tensor, num_classes: Tensor, values: Tensor, axis: int) -> Tensor:
 
 
 __all__ = [
-    name
-    for name, value in list(globals().items())
-    if builtins.callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
+    "argmax",
+    "argmin",
+    "batch_norm_inference",
+    "check_scaled_operands",
+    "cumsum",
+    "group_norm",
+    "histogram",
+    "l1",
+    "l2",
+    "lamb_square",
+    "layer_norm",
+    "logsum",
+    "logsumexp",
+    "matmul",
+    "matmul_pow2scaled",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "onehot",
+    "prod",
+    "softmax",
+    "sum",
+    "sumsquare",
+    "topk",
 ]
