@@ -72,7 +72,7 @@ def section(audits: Mapping[str, Audit]) -> Iterator[str]:
         for file, count in sorted(audit.passing.items()):
             grouped.setdefault(reasons.get(pathlib.Path(file).name, "unexplained"), []).append((file, count))
     for reason, files in sorted(grouped.items(), key=lambda pair: -sum(count for _, count in pair[1])):
-        names = ", ".join(f"`{file}` ({count})" for file, count in files)
+        names = ", ".join(f"`{file}: {count}`" for file, count in files)
         yield f"- {reason}: {names}"
     yield ""
 
