@@ -60,7 +60,8 @@ def section(audits: Mapping[str, Audit]) -> Iterator[str]:
     yield HEADING
     yield ""
     yield "`python -m benchmarks.conformance_popart_audit FOLDER` runs the same tests, but every `run` of a session"
-    yield "returns random numbers and changes no weight. Of the cases that call `run`, these pass all the same:"
+    yield "returns random numbers and changes no weight. Files that start other processes are left out. Of the cases"
+    yield "that call `run`, these pass all the same:"
     yield ""
     yield "| set | cases that call `run` | fail with random results | pass with random results |"
     yield "|---|---:|---:|---:|"
