@@ -157,3 +157,18 @@ public:
 class NoVertex {
   int x;
 };
+
+// Whole numbers and numbers of an enumeration, beside the operators of half.
+class Picked : public Vertex {
+  enum Part { FIRST, SECOND };
+
+public:
+  Input<Vector<int>> in;
+  Output<Vector<int>> out;
+
+  bool compute() {
+    for (unsigned i = 0; i < out.size(); ++i)
+      out[i] = in[2 * i + SECOND] + (half(FIRST + 1.5f) * 2 > SECOND ? putchar('\n') : 0);
+    return true;
+  }
+};
