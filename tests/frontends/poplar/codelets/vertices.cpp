@@ -171,6 +171,7 @@ public:
   bool compute() {
     for (unsigned i = 0; i < out.size(); ++i)
       out[i] = at(in, 2 * i + SECOND) + (__builtin_ipu_f16tof32(half(FIRST + 1.5f)) * 2 > SECOND ? putchar('\n') : 0);
-    return at(out, 0) == out[0];
+    const float4 cut = ipu::clamp(float4{-2, 0.5f, 3, 1}, float2{-1, 1});
+    return at(out, 0) == out[0] && cut[0] == -1 && cut[1] == 0.5f && cut[2] == 1;
   }
 };
