@@ -117,8 +117,9 @@ web: ## check and bundle the pages: web/src -> src/tremula/view/assets (needs no
 	cd web && npm ci --silent && npm run --silent check && npm run --silent build
 
 docs: $(VENV)/.docs ## build the documentation site, and fail on broken links: build/site
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-	@echo "the site is in build/site/index.html"
+	@# not with --quiet: mkdocs counts the warnings that it prints, and --strict would find none
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "the site is in build/site/index.html; its search works where it is served: python -m http.server -d build/site"
 
 man: $(VENV)/.dev ## write the manual pages of all commands: release/man
 	@$(BIN)/python -m release.man_pages
@@ -127,6 +128,7 @@ lint: $(VENV)/.dev ## format check, lint, types, layering
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/release/typed/*_program.py
 	$(BIN)/lint-imports
 	$(BIN)/hadolint release/Dockerfile
 

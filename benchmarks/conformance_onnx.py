@@ -195,7 +195,7 @@ def main() -> int:
         count += 1
         try:
             why = run(case, recorded=options.recorded)
-        except Exception as problem:  # what is no Error is a defect: it is counted, and said
+        except Exception as problem:  # what is not an Error is a defect: it is counted, and said
             why = f"{type(problem).__name__}: {problem}".partition("\n")[0]
         if why:
             failures[case.name] = why

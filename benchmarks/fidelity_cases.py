@@ -218,7 +218,7 @@ def _problems(table: Mapping[str, Any]) -> list[str]:
             f"metric {table['metric']} is not given in {table['unit']}; use one of {', '.join(fitting)}"
         )
     if table.get("blind") and table.get("fit"):
-        problems.append("blind and fit: a row that constants are fitted to is no blind test")
+        problems.append("blind and fit: a row that constants are fitted to is not a blind test")
     if not table["published"] > 0 and table["metric"] != "fits":
         problems.append(f"published = {table['published']} must be above 0")
     return problems + _parameter_problems(kind, table["parameters"])

@@ -2,7 +2,7 @@
 
 A case of the metric `fits` says so itself. One of `max_batch_fit` says that its batch ran and that the next larger of
 its `batches` did not. A published speed of a whole model is of a program that ran. Rows of quality 3 (simulated,
-recalled or without a reason) are no evidence.
+recalled or without a reason) are not evidence.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .fidelity_cases import Case
 from .fidelity_evaluate import Evaluator
 from .fidelity_kinds import KINDS
 
-#: metrics of memory, which are no evidence of a run
+#: metrics of memory, which are not evidence of a run
 _OF_MEMORY = ("tile_bytes_max", "fits", "max_batch_fit")
 _WORST_QUALITY = 2
 

@@ -84,7 +84,7 @@ def error(prediction: Prediction) -> float | None:
 
 
 def rate_ratio(prediction: Prediction) -> float | None:
-    """Predicted over published rate: times are turned round. None for what is no rate."""
+    """Predicted over published rate: times are turned round. None for what is not a rate."""
     ratio, metric = prediction.ratio, prediction.case.metric
     if not ratio or metric in ("fits", "max_batch_fit"):
         return None

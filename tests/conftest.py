@@ -14,7 +14,7 @@ from typing import Any
 
 # Before torch is imported: with several threads, OpenMP's spinning barriers slow small tests down manyfold.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Tests wrap models without running them; the end of the test run is no place to remark on it.
+# Tests wrap models without running them; the end of the test run is not a place to remark on it.
 os.environ["TREMULA_SUMMARY"] = "0"
 
 import hypothesis
@@ -65,7 +65,7 @@ def numpy_front_end() -> Any:
 
 
 def _beside(name: str) -> Any:
-    """A module in the folder of tests, which is no package."""
+    """A module in the folder of tests, which is not a package."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

@@ -1,4 +1,13 @@
-"""Every Python block of README and docs runs, and every command line in them is one that the command accepts."""
+"""The blocks of README, CONTRIBUTING and docs.
+
+- `python`: it runs. `_PARTS` lists the few that cannot run alone, with the reason; `_ELSEWHERE` names other tests.
+- Command lines of ours, in blocks without a language, `sh`, `bash` or `console`: the command's parser accepts them.
+  They are not run, because most take files of the user, or minutes.
+- `make TARGET`, `python -m MODULE` and `tremula[EXTRA]`, in text as well: the target, the module and the extra exist.
+- `toml`, `yaml`: they can be parsed.
+- `diff`: tests/apps/tutorials compares them with the programs.
+- `lua`, `text`: not tested. A module file needs Lmod, and text is output.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +16,14 @@ import io
 import re
 import shlex
 import textwrap
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tremula.cli import parsers
 
@@ -143,6 +154,52 @@ def command_lines() -> Iterator[CommandLine]:
                 if found and not _OUTPUT.match(line):
                     # what columns of a page explain begins after several blanks
                     yield CommandLine(page.stem, block.line + number, re.split(r"  +|\s#\s", found[1])[0])
+
+
+#: every language of a block, and whether it is parsed here
+_LANGUAGES: dict[str, Callable[[str], object] | None] = {
+    "": None,
+    "console": None,
+    "diff": None,
+    "lua": None,
+    "python": None,
+    "text": None,
+    "toml": tomllib.loads,
+    "yaml": yaml.safe_load,
+}
+
+
+def test_blocks_are_of_known_languages_and_can_be_parsed() -> None:
+    for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
+        for block in blocks(page):
+            parse = _LANGUAGES[block.language]
+            if parse is not None:
+                parse(block.text)
+
+
+_TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+_EXTRAS = set(
+    tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+)
+#: in blocks and in running text; `make` alone, and the targets of other projects, have no word behind
+_MAKE = re.compile(r"(?:^|`|\$ )make ([a-z][a-z-]+)(?=[ `\n]|$)", re.MULTILINE)
+_RUN_MODULE = re.compile(r"python -m ((?:benchmarks|fuzz|tremula|release)[\w.]*)")
+_EXTRA = re.compile(r"(?:tremula|\.)\[([a-z,]+)\]")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: p.stem)
+def test_targets_modules_and_extras_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    prose = re.sub(r"^make", "", _BLOCK.sub("", text), flags=re.MULTILINE)
+    found = "\n".join([prose, *(block.text for block in blocks(page))])
+    assert set(_MAKE.findall(found)) - _TARGETS == set()
+    assert {name for found in _EXTRA.findall(text) for name in found.split(",")} - _EXTRAS == set()
+    folders = (ROOT, ROOT / "src")
+    for name in set(_RUN_MODULE.findall(text)):
+        path = name.rstrip(".").replace(".", "/")
+        assert any(
+            (folder / f"{path}.py").exists() or (folder / path / "__main__.py").exists() for folder in folders
+        ), name
 
 
 #: lines that a command printed, which begin with its name

@@ -60,7 +60,13 @@ def build_parser() -> argparse.ArgumentParser:
     made.add_argument("--config-name", choices=config_names(), help="a configuration, or a YAML file")
     made.add_argument("--cfg", action="store_true", help="show the configuration and stop")
     made.add_argument("--version", action="store_true", help="show the version")
-    made.add_argument("setting", nargs="*", choices=["scale", "weights", *(f"{key}=" for key in keys(None))])
+    made.add_argument(
+        "setting",
+        nargs="*",
+        metavar="command or key=value",
+        choices=["scale", "weights", *(f"{key}=" for key in keys(None))],
+        help="a command (scale or weights), or a setting of the run",
+    )
     return made
 
 

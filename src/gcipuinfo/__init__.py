@@ -1,7 +1,8 @@
-"""Attributes of the IPUs of this machine, for monitoring programs: virtual IPUs, shown as gcipuinfo would.
+"""Attributes of the virtual IPUs of this machine, for monitoring programs, in the format of gcipuinfo.
 
 Attribute names are constants of this module (`gcipuinfo.IpuPower` is "ipu power") and of the class. Power and
-temperatures are modelled; utilisation is measured. Looking changes nothing: it works inside a program that trains.
+temperatures are modelled; utilisation is measured. Reading attributes changes
+nothing, so it also works inside a program that trains.
 """
 
 from __future__ import annotations
@@ -11,7 +12,64 @@ import json
 from tremula.errors import Error
 from tremula.machine import events, inventory
 
-__all__ = ["DeviceDiscoveryMode", "DiscoverActivePartitionIPUs", "DiscoverAllPartitionIPUs", "gcipuinfo"]
+from . import _attributes
+from ._attributes import *
+
+#: the last ones are names of attributes
+__all__ = [  # noqa: RUF022
+    "DeviceDiscoveryMode",
+    "DiscoverActivePartitionIPUs",
+    "DiscoverAllPartitionIPUs",
+    "gcipuinfo",
+    "AverageBoardTemp",
+    "AverageDieTemp",
+    "BoardIpuIndex",
+    "BoardSerialNumber",
+    "BoardType",
+    "BoardVariant",
+    "Clock",
+    "ConfigDomain",
+    "DriverVersion",
+    "FirmwareMajorVersion",
+    "FirmwareMinorVersion",
+    "FirmwarePatchVersion",
+    "FirmwareVersion",
+    "GatewaySoftwareVersion",
+    "GraphStreaming",
+    "HexoattActiveSizeBytes",
+    "HexoattTotalSizeBytes",
+    "HexoptActiveSizeBytes",
+    "HexoptTotalSizeBytes",
+    "HostLinkCorrectableErrorCount",
+    "Id",
+    "IpuArchitecture",
+    "IpuErrorState",
+    "IpuPower",
+    "IpuUtilisation",
+    "IpuUtilisationSession",
+    "IpuofHost",
+    "IpuofPartitionId",
+    "IpuofRoutingId",
+    "IpuofRoutingType",
+    "IpuofServerVersion",
+    "LinkCorrectableErrorCount",
+    "LinkSpeed",
+    "LinkWidth",
+    "NumaNode",
+    "NumberOfReplicas",
+    "ParityInitialised",
+    "PartitionSyncType",
+    "PciId",
+    "PciePhysicalSlot",
+    "ProcessStartTime",
+    "ReconfigurablePartition",
+    "RemoteBuffersSupported",
+    "Target",
+    "TotalBoardPower",
+    "UserExecutable",
+    "UserName",
+    "UserProcessId",
+]
 
 
 class DeviceDiscoveryMode(int):
@@ -20,22 +78,6 @@ class DeviceDiscoveryMode(int):
 
 DiscoverActivePartitionIPUs = DeviceDiscoveryMode(0)
 DiscoverAllPartitionIPUs = DeviceDiscoveryMode(1)
-
-_ATTRIBUTES = (
-    "average board temp", "average die temp", "board ipu index", "board serial number", "board type", "board variant",
-    "clock", "config domain", "driver version", "firmware major version", "firmware minor version",
-    "firmware patch version", "firmware version", "gateway software version", "graph streaming",
-    "hexoatt active size (bytes)", "hexoatt total size (bytes)", "hexopt active size (bytes)",
-    "hexopt total size (bytes)", "host link correctable error count", "id", "ipu architecture", "ipu error state",
-    "ipu power", "ipu utilisation", "ipu utilisation (session)", "ipuof host", "ipuof partition id",
-    "ipuof routing id", "ipuof routing type", "ipuof server version", "link correctable error count", "link speed",
-    "link width", "numa node", "number of replicas", "parity initialised", "partition sync type", "pci id",
-    "pcie physical slot", "process start time", "reconfigurable partition", "remote buffers supported", "target",
-    "total board power", "user executable", "user name", "user process id",
-)  # fmt: skip
-_LABELS = {inventory.label(name): name for name in _ATTRIBUTES}
-globals().update(_LABELS)
-__all__ += list(_LABELS)
 
 
 class gcipuinfo:
@@ -65,7 +107,7 @@ class gcipuinfo:
         self.updateData()
 
     def updateData(self) -> bool:
-        """Look again; False if that is not possible, and then the devices are none."""
+        """Read the attributes again. Return False if that is not possible; the list of devices is then empty."""
         try:
             found = inventory.rooms(every_partition=self._every_partition)
             self._devices = list(inventory.all_attributes(found))
@@ -75,7 +117,7 @@ class gcipuinfo:
         return not self._problem
 
     def setUpdateMode(self, autoUpdate: bool) -> None:
-        """Whether each question looks again."""
+        """Set whether each call reads the attributes again."""
         self._always = bool(autoUpdate)
 
     def getDevices(self) -> list[dict[str, str]]:
@@ -83,27 +125,27 @@ class gcipuinfo:
         return [dict(device) for device in self._seen()]
 
     def getDevicesAsJSON(self) -> str:
-        """The same as JSON."""
+        """The attributes of each IPU as JSON."""
         return json.dumps({"devices": self._seen()})
 
     def getNumDevices(self) -> int:
-        """How many IPUs there are."""
+        """The number of IPUs."""
         return len(self._seen())
 
     def getAttributesForDevice(self, deviceId: int) -> dict[str, str]:
-        """The attributes of one IPU; empty if there is none of that id."""
+        """The attributes of one IPU. Empty if there is no IPU with this id."""
         return dict(self._device(deviceId))
 
     def getAttributesForDeviceAsJSON(self, deviceId: int) -> str:
-        """The same as JSON."""
+        """The attributes of one IPU as JSON."""
         return json.dumps(self._device(deviceId))
 
     def getNamedAttributeForDevice(self, deviceId: int, attribute: str) -> str:
-        """One attribute of one IPU; N/A if it has none of that name."""
+        """One attribute of one IPU, or N/A if the IPU does not have it."""
         return self._device(deviceId).get(attribute, inventory.UNKNOWN)
 
     def getNamedAttributeForAll(self, attribute: str) -> list[str]:
-        """One attribute of each IPU; N/A if an IPU does not have it."""
+        """One attribute of each IPU, or N/A for IPUs that do not have it."""
         return [device.get(attribute, inventory.UNKNOWN) for device in self._seen()]
 
     def checkHealthOfDevices(self) -> str:
@@ -127,7 +169,7 @@ class gcipuinfo:
         return events.last(eventRecordPath)
 
     def getLastAppEventRecordAsJSON(self, eventRecordPath: str = "") -> str:
-        """The same as JSON."""
+        """The last fault that a program recorded, as JSON."""
         return json.dumps(self.getLastAppEventRecord(eventRecordPath))
 
     def _seen(self) -> list[dict[str, str]]:
@@ -140,5 +182,5 @@ class gcipuinfo:
         return next((device for device in self._seen() if device["id"] == wanted), {})
 
 
-for _label, _name in _LABELS.items():
-    setattr(gcipuinfo, _label, _name)
+for _label in __all__[4:]:
+    setattr(gcipuinfo, _label, getattr(_attributes, _label))

@@ -1,12 +1,16 @@
 """Collectives of replicas and of the IPUs of a replica, and tiles for input and output, with the names of C++.
 
-`docs/poplar-libs.md` says what is there. Every collective of replicas takes a tensor or a list of tensors.
+`docs/poplar-libs.md` lists the functions. Every collective of replicas takes a tensor or a list of tensors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from poplar import Graph, Tensor
+from poplar._tensor import as_tensor
+from poplar.program import Sequence as Program
 from tremula.frontends.poplar.graph.concat import concat
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.arguments import Arguments
@@ -15,15 +19,15 @@ from tremula.frontends.poplar.libs.gcl import calls
 from tremula.frontends.poplar.libs.gcl.groups import CollectiveOperator, CommGroup, CommGroupType
 
 
-def addCodelets(graph) -> None:
-    """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
+def addCodelets(graph: Graph) -> None:
+    """Add the library's codelets to a graph. This does nothing, because functions need no codelets here."""
 
 
 def _data(taken: Arguments, what: str) -> tuple[bool, list[View]]:
     """A tensor or several."""
     if taken.next_is(View):
         return False, [taken.view(what)]
-    return True, list(taken.take(what, Sequence))
+    return True, list(taken.sequence(what))
 
 
 def _operator(taken: Arguments) -> CollectiveOperator:
@@ -35,13 +39,23 @@ def _group(taken: Arguments) -> CommGroup:
     if taken.next_is(CommGroup):
         return taken.take("group", CommGroup)
     if taken.next_is(list, tuple):
-        return CommGroup(*taken.take("group", Sequence))
+        return CommGroup(*taken.sequence("group"))
     if taken.next_is(type(None)):
         taken.any("group")
     return CommGroup()
 
 
-def _collective(kind: str, function: str, graph, arguments, debug, options, *, operator=True, target="new"):
+def _collective(
+    kind: str,
+    function: str,
+    graph: Graph,
+    arguments: Any,
+    debug: Any,
+    options: Any,
+    *,
+    operator: bool = True,
+    target: str = "new",
+) -> Any:
     taken = Arguments(f"gcl::{function}", arguments, debug, options)
     several, data = _data(taken, "data")
     into = list(data) if target == "in place" else None
@@ -59,39 +73,45 @@ def _collective(kind: str, function: str, graph, arguments, debug, options, *, o
     return made if several else made[0]
 
 
-def allReduceCrossReplica(graph, *arguments, debug="", options=None):
-    """`allReduceCrossReplica(graph, data, op, prog[, group])`: the same result on all replicas of a group."""
+def allReduceCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
+    """`allReduceCrossReplica(graph, data, op, prog[, group])`: reduce a tensor. All replicas of a group get the
+    result."""
     return _collective("all_reduce", "allReduceCrossReplica", graph, arguments, debug, options)
 
 
-def allReduceInPlaceCrossReplica(graph, *arguments, debug="", options=None) -> None:
-    """The same into the operand."""
+def allReduceInPlaceCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> None:
+    """Reduce over replicas into the operand."""
     _collective(
         "all_reduce", "allReduceInPlaceCrossReplica", graph, arguments, debug, options, target="in place"
     )
 
 
-def allReduceToDestinationCrossReplica(graph, *arguments, debug="", options=None) -> None:
-    """`allReduceToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: the same into a tensor."""
+def allReduceToDestinationCrossReplica(
+    graph: Graph, *arguments: Any, debug: Any = "", options: Any = None
+) -> None:
+    """`allReduceToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: all-reduce into a tensor."""
     _collective(
         "all_reduce", "allReduceToDestinationCrossReplica", graph, arguments, debug, options, target="given"
     )
 
 
-def reduceScatterCrossReplica(graph, *arguments, debug="", options=None):
-    """`reduceScatterCrossReplica(graph, data, op, prog[, group])`: of a vector each replica gets its part, which zeros
-    fill up; with LOCAL, of its own vector."""
+def reduceScatterCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
+    """`reduceScatterCrossReplica(graph, data, op, prog[, group])`: each replica gets its part of the reduced vector,
+    padded with zeros; with LOCAL, of its own vector."""
     return _collective("reduce_scatter", "reduceScatterCrossReplica", graph, arguments, debug, options)
 
 
-def reduceScatterToDestinationCrossReplica(graph, *arguments, debug="", options=None) -> None:
-    """`reduceScatterToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: the same into a tensor."""
+def reduceScatterToDestinationCrossReplica(
+    graph: Graph, *arguments: Any, debug: Any = "", options: Any = None
+) -> None:
+    """`reduceScatterToDestinationCrossReplica(graph, data, destination, op, prog[, group])`: reduce-scatter into a
+    tensor."""
     _collective(
         "reduce_scatter", "reduceScatterToDestinationCrossReplica", graph, arguments, debug, options, target="given"
     )  # fmt: skip
 
 
-def allGatherCrossReplica(graph, *arguments, debug="", options=None):
+def allGatherCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
     """`allGatherCrossReplica(graph, data, prog[, group])`: the tensors of all replicas of a group, in a new first
     dimension."""
     return _collective(
@@ -99,83 +119,103 @@ def allGatherCrossReplica(graph, *arguments, debug="", options=None):
     )
 
 
-def allGatherToDestinationCrossReplica(graph, *arguments, debug="", options=None) -> None:
-    """`allGatherToDestinationCrossReplica(graph, data, destination, prog[, group])`: the same into a tensor."""
+def allGatherToDestinationCrossReplica(
+    graph: Graph, *arguments: Any, debug: Any = "", options: Any = None
+) -> None:
+    """`allGatherToDestinationCrossReplica(graph, data, destination, prog[, group])`: all-gather into a tensor."""
     _collective(
         "all_gather", "allGatherToDestinationCrossReplica", graph, arguments, debug, options,
         operator=False, target="given",
     )  # fmt: skip
 
 
-def allToAllCrossReplica(graph, *arguments, debug="", options=None):
+def allToAllCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
     """`allToAllCrossReplica(graph, data, prog[, group])`: part `i` of each replica goes to replica `i`."""
     return _collective("all_to_all", "allToAllCrossReplica", graph, arguments, debug, options, operator=False)
 
 
-def broadcastCrossReplica(graph, *arguments, debug="", options=None):
+def broadcastCrossReplica(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
     """`broadcastCrossReplica(graph, data, prog[, group][, rootReplica])`: the tensor of one replica of each group."""
     return _collective("broadcast", "broadcastCrossReplica", graph, arguments, debug, options, operator=False)
 
 
 class Chunk:
-    """A part of a tensor on one IPU: `index` is its place among the parts."""
+    """A part of a tensor on one IPU. `index` is its position among the parts."""
 
-    def __init__(self, tensor=None, index: int = 0, offset: int = 0) -> None:
+    def __init__(self, tensor: Tensor | None = None, index: int = 0, offset: int = 0) -> None:
         self.tensor, self.index, self.offset = tensor, int(index), int(offset)
 
 
 class Chunks:
-    """The parts of a tensor on the IPUs of a replica, and the tensor that they are parts of."""
+    """The parts of a tensor on the IPUs of a replica, and the tensor itself."""
 
     def __init__(self, chunks: Sequence[Chunk] | int = ()) -> None:
         self._chunks = [Chunk() for _ in range(chunks)] if isinstance(chunks, int) else list(chunks)
-        self._original = None
+        self._original: Tensor | None = None
 
     def getChunks(self) -> list[Chunk]:
         """The parts."""
         return self._chunks
 
-    def setChunks(self, chunks) -> None:
+    def setChunks(self, chunks: Any) -> None:
         """Set the parts."""
         self._chunks = list(chunks)
 
-    def getOriginalInput(self):
+    def getOriginalInput(self) -> Tensor | None:
         """The tensor that was reduced."""
         return self._original
 
-    def setOriginalInput(self, tensor) -> None:
-        """Set it."""
+    def setOriginalInput(self, tensor: Tensor | None) -> None:
+        """Set the tensor that was reduced."""
         self._original = tensor
 
 
-def allReduceWithinReplica(graph, toReduce, op, prog, debug="", options=None):
-    """Of a tensor with one part for each IPU the reduction of all parts, again once for each IPU."""
+def allReduceWithinReplica(
+    graph: Graph,
+    toReduce: Tensor,
+    op: CollectiveOperator,
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
+    """Reduce the parts of a tensor with one part for each IPU. Each IPU gets the result."""
     taken = Arguments("gcl::allReduceWithinReplica", [op, prog], debug, options)
     operator, program = _operator(taken), taken.program()
-    return calls.within(
-        graph, "all_reduce", "gcl::allReduceWithinReplica", toReduce, operator, program, *taken.end()
-    )[0]
+    return as_tensor(
+        calls.within(
+            graph, "all_reduce", "gcl::allReduceWithinReplica", toReduce, operator, program, *taken.end()
+        )[0]
+    )
 
 
-def reduceScatterWithinReplica(graph, toReduce, op, prog, debug="", options=None) -> Chunks:
-    """Of a tensor with one part for each IPU the reduction of all parts, of which each IPU gets its share."""
+def reduceScatterWithinReplica(
+    graph: Graph,
+    toReduce: Tensor,
+    op: CollectiveOperator,
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Chunks:
+    """Reduce the parts of a tensor with one part for each IPU. Each IPU gets its share of the result."""
     taken = Arguments("gcl::reduceScatterWithinReplica", [op, prog], debug, options)
     operator, program = _operator(taken), taken.program()
     made = calls.within(
         graph, "reduce_scatter", "gcl::reduceScatterWithinReplica", toReduce, operator, program, *taken.end()
     )
-    found = Chunks([Chunk(each, number, 0) for number, each in enumerate(made)])
+    found = Chunks([Chunk(as_tensor(each), number, 0) for number, each in enumerate(made)])
     found.setOriginalInput(toReduce)
     return found
 
 
-def allGatherWithinReplica(graph, toGather, prog, debug="", options=None):
-    """All parts one after the other, once for each IPU. Parts come as Chunks or as a tensor with one for each IPU."""
+def allGatherWithinReplica(
+    graph: Graph, toGather: Tensor | Chunks, prog: Program, debug: Any = "", options: Any = None
+) -> Tensor:
+    """Concatenate all parts on each IPU. The parts are Chunks, or a tensor with one part for each IPU."""
     taken = Arguments("gcl::allGatherWithinReplica", [prog], debug, options)
     program = taken.program()
     if isinstance(toGather, Chunks):
         ordered = sorted(toGather.getChunks(), key=lambda each: (each.index, each.offset))
-        parts = [each.tensor.flatten() for each in ordered]
+        parts = [each.tensor.flatten() for each in ordered if each.tensor is not None]
     else:
         parts = [each.flatten() for each in toGather]
     if not parts:
@@ -185,28 +225,32 @@ def allGatherWithinReplica(graph, toGather, prog, debug="", options=None):
     )[0]
     original = toGather.getOriginalInput() if isinstance(toGather, Chunks) else None
     if original is not None and original.elements == out.elements:
-        return out.reshape(tuple(original.shape))
-    return out
+        return as_tensor(out.reshape(tuple(original.shape)))
+    return as_tensor(out)
 
 
-def concatChunks(chunks: Chunks):
-    """The parts one after the other, as they lie on their IPUs."""
+def concatChunks(chunks: Chunks) -> Tensor:
+    """The parts concatenated in the order of their IPUs."""
     ordered = sorted(chunks.getChunks(), key=lambda each: (each.index, each.offset))
-    return concat([each.tensor.flatten() for each in ordered])
+    return as_tensor(concat([each.tensor.flatten() for each in ordered if each.tensor is not None]))
 
 
-def perIPUTiles(graph, offset, count, sorted=True, tilePairs=True) -> list[int]:
-    """`count` tiles of each IPU, spread over the chip, from place `offset` of their order on."""
+def perIPUTiles(
+    graph: Graph, offset: int, count: int, sorted: bool = True, tilePairs: bool = True
+) -> list[int]:
+    """`count` tiles of each IPU, spread over the chip, starting at position `offset` of their order."""
     return calls.tiles_of_ipu(graph, int(offset), int(count), bool(sorted), bool(tilePairs))
 
 
-def getMinIoTiles(graph) -> int:
-    """The fewest tiles that transfers with the host may be given."""
+def getMinIoTiles(graph: Graph) -> int:
+    """The minimum number of tiles for host transfers."""
     return min(calls.MIN_IO_TILES, graph.tile_count)
 
 
-def __getattr__(name: str):
-    raise AttributeError(f"gcl has no {name!r}; docs/poplar-libs.md lists what it has and what it has not")
+if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(f"gcl has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [

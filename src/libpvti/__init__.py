@@ -5,7 +5,6 @@ tracepoint does nothing.
 """
 
 from libpvti._channels import (
-    TraceChannel,
     checkTraceChannel,
     createTraceChannel,
     disableTraceChannel,
@@ -25,6 +24,7 @@ from libpvti._tracepoints import (
     instrument,
     instrument_fn,
 )
+from tremula.trace.channels import Channel as TraceChannel
 
 __all__ = [
     "Graph", "HeatmapDouble", "HeatmapFloat", "HeatmapInt", "Series", "ThreadName", "TraceChannel", "Tracepoint",

@@ -11,7 +11,7 @@ traceFramework = channels.framework
 
 
 def createTraceChannel(name: str) -> TraceChannel:
-    """The channel of this name, which is made if it is new."""
+    """The channel with this name. It is created if it does not exist."""
     if not isinstance(name, str):
         raise TypeError(f"The name of a trace channel must be a str, not {type(name).__name__}")
     return channels.channel(name)

@@ -11,7 +11,7 @@ from tremula.trace import measures
 
 
 class Series:
-    """One line of a graph; made by `Graph.addSeries`."""
+    """One line of a graph. `Graph.addSeries` creates it."""
 
     def __init__(self, series: measures.Series, enabled: bool) -> None:
         self._series = series
@@ -54,11 +54,11 @@ class HeatmapDouble:
 
 
 class HeatmapFloat(HeatmapDouble):
-    """The same; values are kept in double precision."""
+    """A heat map of single-precision numbers. Values are stored in double precision."""
 
 
 class HeatmapInt(HeatmapDouble):
-    """The same for whole numbers."""
+    """A heat map of integers."""
 
 
 def decodeHeatmapData(data: bytes) -> list[int]:

@@ -30,7 +30,7 @@ class ThreadName:
 
 
 def createJsonMetadata(content: Any = None, **items: Any) -> str:
-    """Metadata for a tracepoint: JSON of what is given. A text that is JSON already stays as it is."""
+    """Metadata for a tracepoint: the argument as JSON. A text that is JSON is used unchanged."""
     if items:
         content = {**(content or {}), **items}
     if isinstance(content, str):

@@ -1,7 +1,6 @@
 """PopART: builds ONNX graphs, and trains and runs them on virtual IPUs.
 
-Modules are imported when something of theirs is asked for: programs that use nothing but enumerations load no
-framework.
+Modules are imported on first use, so programs that only use enumerations load no framework.
 """
 
 from __future__ import annotations
@@ -87,17 +86,17 @@ __all__ = [*_enums.__all__, *_identifiers.__all__, *_WHERE, "versionNumber", "ve
 
 
 def versionString() -> str:
-    """The version that this package stands in for, and which package it is: `3.3.0 (Tremula ...)`."""
+    """The version of PopART that this package replaces, and its own: `3.3.0 (Tremula ...)`."""
     return f"{__version__} (Tremula {_tremula})"
 
 
 def versionNumber() -> tuple[int, ...]:
-    """Major, minor and point version that this package stands in for."""
+    """The major, minor and point version of PopART that this package replaces."""
     return tuple(int(part) for part in __version__.split("."))
 
 
 def packageHash() -> str:
-    """Which package it is."""
+    """A text that identifies this package."""
     return f"tremula-{_tremula}"
 
 

@@ -9,7 +9,7 @@ from tremula.frontends.onnx.build.arguments import WrongArguments
 
 
 class DebugContext:
-    """A name for what is added to a graph, and where it comes from."""
+    """The name and the origin of something that is added to a graph."""
 
     def __init__(self, *args: Any, name: str = "", debugInfo: Any = None) -> None:
         given = list(args)
@@ -28,7 +28,7 @@ class DebugContext:
 
 
 class DebugInfo:
-    """What is known of the origin of something that is added to a graph."""
+    """The origin of something that is added to a graph."""
 
     def __init__(self, debugContext: DebugContext | str = "", layer: str = "") -> None:
         self.layer = layer

@@ -68,7 +68,7 @@ class AiGraphcore(Opset):
     """The IPU's own operators."""
 
     def reshape(self, arg: Any, shape: Sequence[int], debugContext: Any = "") -> str:
-        """The same elements in another shape."""
+        """Give the tensor another shape."""
         args = [arg] if isinstance(arg, str) else arg
         found: str = self._add(self._methods["reshape"], args, shape, debugContext=debugContext)
         return found
@@ -138,7 +138,7 @@ class AiGraphcore(Opset):
 
 
 class AiOnnxMl(Opset):
-    """Operators of ONNX for classical machine learning: there are none."""
+    """ONNX operators for classical machine learning. None are supported."""
 
 
 class AiGraphcoreOpset1(AiGraphcore):

@@ -145,7 +145,7 @@ class Placement:
 
     @contextlib.contextmanager
     def nameScope(self, name: str) -> Iterator[None]:
-        """Names of what is added inside begin with this."""
+        """Prefix the names of operators that are added inside."""
         self._maker.names.scopes.append(name)
         try:
             yield
@@ -161,7 +161,7 @@ class Placement:
         self._put(_EXCLUDED, "excludePatterns", nodeOutputName, list(patternNames))
 
     def setInplacePreferences(self, nodeOutputName: Any, prefs: Mapping[str, float]) -> None:
-        """Which in-place forms of an operator are wanted how much."""
+        """Set the priorities of the in-place forms of an operator."""
         self._put("__inplace_op_names", "setInplacePreferences", nodeOutputName, list(prefs))
         self._put(
             "__inplace_op_priorities",

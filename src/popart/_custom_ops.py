@@ -13,7 +13,7 @@ def register_custom_op(
     forward: Callable[..., Any],
     backward: Callable[..., Any] | None = None,
 ) -> None:
-    """Make `builder.customOp(name, version, domain, ...)` computable here.
+    """Register a Python implementation for `builder.customOp(name, version, domain, ...)`.
 
     `forward(*inputs, **attributes)` takes torch tensors and gives one or several; `backward(output_gradients, inputs,
     attributes)` gives a gradient or None for each input. Without it torch differentiates `forward`.

@@ -21,7 +21,7 @@ _WORDS = {each.name.upper(): each for each in AnchorReturnTypeId}
 
 
 class AnchorReturnType:
-    """Which values of an anchored tensor come back: "Final", "EveryN" (of a period), "All" or "Sum"."""
+    """The values of an anchored tensor that are returned: "Final", "EveryN" (of a period), "All" or "Sum"."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class AnchorReturnType:
         self._tileSet, self._exchangeStrategy = tileSet, exchangeStrategy
 
     def id(self) -> AnchorReturnTypeId:
-        """Which values."""
+        """The values that are returned."""
         return self._id
 
     def rp(self) -> int:
@@ -76,7 +76,7 @@ class AnchorReturnType:
 
 
 class DataFlow:
-    """Batches of a step, and the tensors that come back from it."""
+    """The batches of a step, and the tensors that it returns."""
 
     def __init__(
         self,
@@ -113,11 +113,11 @@ class DataFlow:
                 )
 
     def isAnchored(self, id: str) -> bool:
-        """Whether a tensor comes back."""
+        """Whether a tensor is returned."""
         return id in self._anchors
 
     def nAnchors(self) -> int:
-        """How many tensors come back."""
+        """The number of anchored tensors."""
         return len(self._anchors)
 
     def batchesPerStep(self) -> int:
@@ -125,15 +125,15 @@ class DataFlow:
         return self._batches
 
     def setBatchesPerStep(self, batchesPerStep: int) -> None:
-        """Have so many batches in a step."""
+        """Set the number of batches in a step."""
         self._batches = int(batchesPerStep)
 
     def anchors(self) -> list[str]:
-        """The tensors that come back."""
+        """The tensors that are returned."""
         return list(self._anchors)
 
     def art(self, id: str) -> AnchorReturnType:
-        """Which values of a tensor come back."""
+        """The values of a tensor that are returned."""
         if id not in self._anchors:
             raise popart_exception(f"The tensor {id} is not anchored.")
         return self._anchors[id]
@@ -150,7 +150,7 @@ class InputShapeInfo:
         self._infos: dict[str, TensorInfo] = {}
 
     def add(self, id: str, info: TensorInfo) -> None:
-        """Say the type of an input."""
+        """Set the type of an input."""
         self._infos[id] = info
 
     def get(self, id: str) -> TensorInfo:
@@ -169,7 +169,7 @@ class InputShapeInfo:
 
 
 class InputSettings:
-    """How an input comes to the device."""
+    """How an input is transferred to the device."""
 
     def __init__(self, *settings: Any, **named: Any) -> None:
         self._tileSet = TileSet.Compute

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import time
 from collections.abc import Mapping
 from types import TracebackType
@@ -45,7 +46,7 @@ class DeviceInfo:
 
     @property
     def type(self) -> DeviceType:
-        """Its kind."""
+        """The kind of device."""
         return self._kind
 
     @property
@@ -65,17 +66,17 @@ class DeviceInfo:
 
     @property
     def id(self) -> int:
-        """Its number."""
+        """The id of the device."""
         return self._id
 
     @property
     def numIpus(self) -> int:
-        """How many IPUs it has."""
+        """The number of IPUs."""
         return self._ipus
 
     @property
     def tilesPerIPU(self) -> int:
-        """How many tiles each has."""
+        """The number of tiles of each IPU."""
         return self._tiles
 
     tilesPerIpu = tilesPerIPU
@@ -89,7 +90,7 @@ class DeviceInfo:
 
     @property
     def isAttached(self) -> bool:
-        """Whether this process holds it."""
+        """Whether this process is attached to the device."""
         return self._attached
 
     @property
@@ -103,7 +104,7 @@ class DeviceInfo:
         return self._attachment if self._attached else None
 
     def attach(self) -> bool:
-        """Take it; whether that worked."""
+        """Attach to the device. Returns whether that succeeded."""
         if self._attached:
             return True
         if self._connection is DeviceConnectionType.Never:
@@ -128,7 +129,7 @@ class DeviceInfo:
         return True
 
     def detach(self) -> None:
-        """Give it back."""
+        """Release the device."""
         if self._attachment is not None:
             self._attachment.detach()
         self._attached = False
@@ -137,7 +138,10 @@ class DeviceInfo:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+        self,
+        kind: builtins.type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.detach()
 
@@ -146,12 +150,12 @@ class DeviceInfo:
 
 
 class DeviceManager:
-    """Finds and makes devices."""
+    """Finds and creates devices."""
 
     _wait_seconds = 0
 
     def setOnDemandAttachTimeout(self, attachTimeout: int) -> None:
-        """Wait so many seconds for devices that are taken on demand."""
+        """Set the number of seconds to wait for devices that are attached on demand."""
         DeviceManager._wait_seconds = int(attachTimeout)
 
     def createCpuDevice(self) -> DeviceInfo:
@@ -191,7 +195,7 @@ class DeviceManager:
         connectionType: DeviceConnectionType = DeviceConnectionType.Always,
         tilesPerIPU: int = 0,
     ) -> list[DeviceInfo]:
-        """The devices of so many IPUs that this machine shows."""
+        """The devices of this machine with this number of IPUs."""
         if deviceType is not DeviceType.Ipu:
             return []
         with popart_errors():
@@ -220,7 +224,7 @@ class DeviceManager:
         connectionType: DeviceConnectionType = DeviceConnectionType.Always,
         selectionCriterion: DeviceSelectionCriterion = DeviceSelectionCriterion.First,
     ) -> DeviceInfo | None:
-        """A device of so many IPUs, attached unless that is for later; None if there is none."""
+        """A device with this number of IPUs, or None. It is attached unless the connection type says otherwise."""
         if numIpus < 1:
             raise popart_exception(f"A device must have at least 1 IPU, not {numIpus}.")
         for device in self.enumerateDevices(pattern, numIpus, DeviceType.Ipu, connectionType, tilesPerIpu):
@@ -229,7 +233,7 @@ class DeviceManager:
         return None
 
     def acquireAvailableDevice(self, *args: Any, **kwargs: Any) -> DeviceInfo:
-        """A device as of `tryAcquireAvailableDevice`; an error if there is none."""
+        """Like `tryAcquireAvailableDevice`, but raises an error if there is no device."""
         found = self.tryAcquireAvailableDevice(*args, **kwargs)
         if found is None:
             ipus = args[0] if args else kwargs.get("numIpus", 1)

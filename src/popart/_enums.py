@@ -13,7 +13,7 @@ class PopartEnum(enum.Enum):
     """A member converts to its value; it is not a number itself."""
 
     def __int__(self) -> int:
-        return self.value
+        return int(self.value)
 
     __index__ = __int__
 
@@ -47,7 +47,7 @@ class AdaptiveMode(PopartEnum):
 
 
 class AnchorReturnTypeId(PopartEnum):
-    """Which values of a returned tensor come back to the host."""
+    """The values of an anchored tensor that are returned to the host."""
 
     Final = 0
     EveryN = 1
@@ -146,7 +146,7 @@ class DeviceConnectionType(PopartEnum):
 
 
 class DeviceSelectionCriterion(PopartEnum):
-    """Which of the free devices is taken."""
+    """Which free device is selected."""
 
     First = 0
     Random = 1
@@ -166,7 +166,7 @@ class DeviceType(PopartEnum):
 
 
 class ExchangeStrategy(PopartEnum):
-    """How far transfers overlap with computing."""
+    """Whether transfers overlap with computation."""
 
     JustInTime = 0
     OverlapInnerLoop = 1
@@ -190,7 +190,7 @@ class ExecutionPhaseSchedule(PopartEnum):
 
 
 class GradientTensorTrackingMethod(PopartEnum):
-    """Which gradients automatic loss scaling looks at."""
+    """The gradients that automatic loss scaling tracks."""
 
     AllNonViewChangingGradientTensors = 0
     ConvAndMatmulGradients = 1
@@ -205,7 +205,7 @@ class InitType(PopartEnum):
 
 
 class Instrumentation(PopartEnum):
-    """Which loop the cycle counter is put around."""
+    """The loop that the cycle counter measures."""
 
     Outer = 0
     Inner = 1
@@ -253,7 +253,7 @@ class RecomputationType(PopartEnum):
 
 
 class RecomputeType(PopartEnum):
-    """The same for one op."""
+    """Whether an op is recomputed in the backward pass."""
 
     Undefined = 0
     Checkpoint = 1
@@ -317,7 +317,7 @@ class SubgraphCopyingStrategy(PopartEnum):
 
 
 class SyncPattern(PopartEnum):
-    """Which IPUs wait for each other; as text they begin with a small letter."""
+    """Which IPUs synchronise with each other. As text, members begin with a lower-case letter."""
 
     Full = 0
     SinglePipeline = 1
@@ -359,7 +359,7 @@ class TileSet(PopartEnum):
 
 
 class VariableRetrievalMode(PopartEnum):
-    """Which copies of a grouped variable come back to the host."""
+    """The copies of a grouped variable that are returned to the host."""
 
     OnePerGroup = 0
     AllReduceReplicas = 1
@@ -367,7 +367,7 @@ class VariableRetrievalMode(PopartEnum):
 
 
 class VirtualGraphMode(PopartEnum):
-    """Who places ops on IPUs."""
+    """How ops are placed on IPUs."""
 
     Off = 0
     Manual = 1
@@ -382,4 +382,46 @@ class WeightDecayMode(PopartEnum):
     L2Regularization = 1
 
 
-__all__ = [each.__name__ for each in PopartEnum.__subclasses__()]
+__all__ = [
+    "AccumulateOuterFragmentSchedule",
+    "AdamMode",
+    "AdaptiveMode",
+    "AnchorReturnTypeId",
+    "AutodiffStitchStrategy",
+    "BatchSerializationBatchSchedule",
+    "BatchSerializationMethod",
+    "BatchSerializationTransformContext",
+    "CollectiveOperator",
+    "CommGroupType",
+    "DataType",
+    "DeviceConnectionType",
+    "DeviceSelectionCriterion",
+    "DeviceType",
+    "ExchangeStrategy",
+    "ExecutionPhaseIOSchedule",
+    "ExecutionPhaseSchedule",
+    "GradientTensorTrackingMethod",
+    "InitType",
+    "Instrumentation",
+    "IrSerializationFormat",
+    "MeanReductionStrategy",
+    "MergeVarUpdateType",
+    "PatternsLevel",
+    "RecomputationType",
+    "RecomputeType",
+    "RecoveryAction",
+    "ReductionType",
+    "ReplicatedStreamMode",
+    "ReplicatedTensorSharding",
+    "SGDAccumulatorAndMomentum",
+    "ScatterReduction",
+    "SubgraphCopyingStrategy",
+    "SyncPattern",
+    "SyntheticDataMode",
+    "TensorRemapType",
+    "TensorStorage",
+    "TileSet",
+    "VariableRetrievalMode",
+    "VirtualGraphMode",
+    "WeightDecayMode",
+]

@@ -76,7 +76,7 @@ class Executables:
     def saveExecutable(
         self, path: str | os.PathLike[str], savePopartMetadata: bool = True, saveVariables: bool = True
     ) -> None:
-        """Save what the session runs, and its variables; loadExecutable needs the metadata."""
+        """Save the program of the session, and its variables. `loadExecutable` needs the metadata."""
         self._check_prepared()
         with popart_errors():
             variables = self._variables() if saveVariables and self._options.enableVariablesCaching else None
@@ -90,7 +90,7 @@ class Executables:
             executables.write(_place(path, _VARIABLES), None, self._variables())
 
     def loadExecutable(self, filename: str | os.PathLike[str]) -> None:
-        """Take over an executable of the same program: `prepareDevice` uses it, and the host has its variables.
+        """Load an executable of the same program. `prepareDevice` uses it, and the host gets its variables.
 
         Of a folder, executable.popef is loaded, and variables.popef if there is one.
         """

@@ -18,16 +18,16 @@ class GraphTransformer:
             self._message = storing.read(modelProtoOrFilename)
 
     def getModelProto(self) -> bytes:
-        """The model as it is now."""
+        """The model in its current state."""
         data: bytes = self._message.SerializeToString()
         return data
 
     def removeUnusedInputs(self) -> None:
-        """Take away inputs that nothing reads."""
+        """Remove unused inputs."""
         transforms.drop_unused_inputs(self._message)
 
     def prepareNodesForTraining(self) -> None:
-        """Give nodes the outputs that training needs."""
+        """Add the outputs that training needs to nodes."""
         transforms.prepare_for_training(self._message)
 
     def convertInitializersToConstants(self, ids: Sequence[str]) -> None:
@@ -82,7 +82,7 @@ class GraphTransformer:
         self._retype("BFLOAT16", "FLOAT")
 
     def saveInitializersExternally(self, ids: Sequence[str], filename: str) -> None:
-        """Keep the values of weights in a file beside the model."""
+        """Save the values of weights in a file next to the model."""
         with popart_errors():
             storing.move_to_file(self._message, list(ids), filename)
 

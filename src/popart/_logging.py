@@ -59,7 +59,7 @@ getLogger = Logger.getLogger
 
 
 def initializePoplarDebugInfo(filename: str, format: str = "json") -> None:
-    """Would write what is known of the origin of every op; nothing is written here."""
+    """Has no effect: no debug information is written here."""
     log.no_effect(
         "popart.initializePoplarDebugInfo",
         "no file of debug information is written; errors, estimates and profiles name the lines of the program",

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class OptimizerValue:
-    """A number, and whether it stays as it is when the model has been compiled."""
+    """A number, and whether it is constant after compilation."""
 
-    def __init__(self, val: float = 0.0, isConst: bool | None = None) -> None:
+    def __init__(self, val: float | tuple[float, bool] = 0.0, isConst: bool | None = None) -> None:
         if isinstance(val, tuple):
             val, isConst = val
         self._value = float(val)
@@ -29,7 +29,7 @@ class OptimizerValue:
         return self._value
 
     def isConst(self) -> bool:
-        """Whether it stays as it is."""
+        """Whether the value is constant after compilation."""
         return self._constant
 
     def validReplacement(self, other: OptimizerValue) -> None:

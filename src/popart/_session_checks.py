@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from tremula.errors import Error
 from tremula.frontends.onnx.model import Node
@@ -137,7 +138,7 @@ def check_virtual_graphs(options: SessionOptions, nodes: Sequence[Node], ipus: i
         return
     ipus = _ipus_of_replica(options, ipus)
     for node in nodes:
-        number = int(node.attributes.get(IPU, 0))
+        number = _number(node, IPU)
         if not 0 <= number < ipus:
             raise Error(
                 f"inputs: {_name(node)} has been assigned to an invalid virtual graph {number}. numIPUs = {ipus}."
@@ -159,16 +160,21 @@ def _check_annotated(nodes: Sequence[Node], placed: Sequence[Node]) -> None:
         )
 
 
+def _number(node: Node, attribute: str) -> int:
+    """An attribute of a node that is a number, 0 by default."""
+    return int(cast(int, node.attributes.get(attribute, 0)))
+
+
 def _check_pipeline(options: SessionOptions, nodes: Sequence[Node], ipus: int) -> None:
     if options.virtualGraphMode is VirtualGraphMode.Off or ipus < 2:
         raise Error(
             f"Pipelining requires more than 1 IPU (currently {ipus}) and the 'virtualGraphMode' session option to not "
             f"be VirtualGraphMode::Off (currently VirtualGraphMode::{options.virtualGraphMode.name})."
         )
-    staged = {node: int(node.attributes[STAGE]) for node in nodes if STAGE in node.attributes}
+    staged = {node: _number(node, STAGE) for node in nodes if STAGE in node.attributes}
     if not staged:
         # stages follow from the virtual graphs
-        _check_order({node: int(node.attributes[IPU]) for node in nodes if IPU in node.attributes})
+        _check_order({node: _number(node, IPU) for node in nodes if IPU in node.attributes})
         return
     if any(node not in staged for node in nodes if node.type not in ("Constant", "Shape")):
         raise Error(

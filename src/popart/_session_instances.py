@@ -1,4 +1,4 @@
-"""Sessions that several instances of a run share: what they agree on, and the weights of one for all."""
+"""Sessions of several instances: checks that their programs agree, and broadcasts weights."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SessionInstances:
         self._agreed = True
 
     def broadcastWeights(self, rootRank: int = 0) -> None:
-        """Give the host's weights of one instance to all; every instance has to call it."""
+        """Send the host weights of one instance to all others. Every instance must call this."""
         if launch_environment.instances() == 1:
             return
         from tremula.distributed import collectives

@@ -20,7 +20,7 @@ class AutomaticLossScalingSettings(TypedFields):
 
 
 class ReplicatedCollectivesSettings(TypedFields):
-    """Which collectives are merged."""
+    """The collectives that are merged."""
 
     _rows = SETTINGS["ReplicatedCollectivesSettings"]
 
@@ -44,7 +44,7 @@ class ExecutionPhaseSettings(TypedFields):
 
 
 class AccumulateOuterFragmentSettings(TypedFields):
-    """The order of what runs once per weight update."""
+    """The order of the ops that run once per weight update."""
 
     _rows = SETTINGS["AccumulateOuterFragmentSettings"]
 

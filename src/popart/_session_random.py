@@ -1,4 +1,4 @@
-"""The random numbers of a session: its seed, and the state that runs go on from."""
+"""The random numbers of a session: its seed, and the state with which the next run starts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SessionRandomState:
         return [int.from_bytes(data[i : i + _BYTES], "little") for i in range(0, len(data), _BYTES)]
 
     def setRNGState(self, rngValue: Sequence[int]) -> None:
-        """Go on from a state that `getRNGState` gave."""
+        """Restore a state that `getRNGState` returned."""
         self._check_state("setRNGState")
         if self._options.syntheticDataMode is not SyntheticDataMode.Off:
             return

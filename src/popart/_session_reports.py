@@ -93,7 +93,7 @@ class SessionReports:
         return pva.openReport(str(self._report()))
 
     def getSerializedGraph(self) -> bytes:
-        """The graph with its tiles, which there is none of here."""
+        """Not available: there is no serialised graph here."""
         self._check_report()
         raise popart_exception(
             "There is no serialised Poplar graph, because nothing is compiled for tiles. Use getReport for the "

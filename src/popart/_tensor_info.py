@@ -78,11 +78,11 @@ class TensorInfo:
         return []
 
     def rank(self) -> int:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return len(self._shape)
 
     def nelms(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return math.prod(self._shape)
 
     def nbytes(self) -> int:

@@ -57,7 +57,7 @@ class CommGroup:
         self.replicaGroupSize = replicaGroupSize
 
     def toReplicaGrouping(self, numReplicas: int) -> ReplicaGrouping:
-        """The groups of so many replicas."""
+        """The groups for this number of replicas."""
         size = self.replicaGroupSize
         if self.type is CommGroupType.All:
             return ReplicaGrouping(numReplicas, 1, numReplicas)
@@ -117,7 +117,7 @@ class TensorLocation:
 
 
 class TensorLocationSettings:
-    """The location of tensors of one kind, and from what size on it holds."""
+    """The location of tensors of one kind, and the minimum size for it."""
 
     def __init__(
         self,

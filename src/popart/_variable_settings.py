@@ -11,7 +11,7 @@ from ._tensor_locations import CommGroup, ReplicaGrouping
 
 
 class VariableSettings:
-    """Which replicas share a weight, and which copies of it come back."""
+    """The replicas that share a weight, and the copies that are returned."""
 
     def __init__(self, *settings: Any, **named: Any) -> None:
         settings = (*settings, *named.values())
@@ -74,17 +74,17 @@ class VariableSettings:
         return self._group_size
 
     def getRetrievalMode(self) -> VariableRetrievalMode:
-        """Which copies come back."""
+        """The copies that are returned."""
         return self._mode
 
     def getReplicaGrouping(self, numReplicas: int) -> ReplicaGrouping:
-        """The groups of so many replicas."""
+        """The groups for this number of replicas."""
         if self._domain is None:
             return ReplicaGrouping(numReplicas, self._stride, self._group_size)
         return self._domain.toReplicaGrouping(numReplicas)
 
     def getGroupCount(self, replicas: int) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return self.getReplicaGrouping(replicas).getNumGroups()
 
     def getRealGroupSize(self, replicas: int) -> int:
@@ -100,7 +100,7 @@ class VariableSettings:
         return group * max(1, self._group_size)
 
     def numReplicasReturningVariable(self, replicas: int) -> int:
-        """How many copies come back."""
+        """The number of copies that are returned to the host."""
         if self._mode is VariableRetrievalMode.AllReplicas:
             return replicas
         return self.getGroupCount(replicas)

@@ -125,7 +125,7 @@ class Builder(Placement):
     def reshape_const(
         self, aiOnnx: AiOnnx, args: Sequence[str], shape: Sequence[int], debugContext: Any = ""
     ) -> str:
-        """The same elements in another shape, which becomes a constant of the graph."""
+        """Give the tensor another shape, which becomes a constant of the graph."""
         constant = aiOnnx.constant(np.array(shape, dtype=np.int64), debugContext=debugContext)
         found: str = aiOnnx.reshape([args[0], constant], debugContext=debugContext)
         return found
@@ -144,7 +144,7 @@ class Builder(Placement):
         return found
 
     def addUntypedInputTensor(self, debugContext: Any = "") -> str:
-        """An input of a subgraph that takes the type of what it is given."""
+        """Add an input of a subgraph. It has the type of the tensor that is passed to it."""
         with popart_errors():
             return self._maker.add_untyped_input(name_of("addUntypedInputTensor", debugContext))
 
@@ -237,7 +237,7 @@ class Builder(Placement):
             storing.write(self._maker.complete(), filename)
 
     def saveInitializersExternally(self, ids: Sequence[str], filename: str) -> None:
-        """Keep the values of weights in a file beside the model."""
+        """Save the values of weights in a file next to the model."""
         with popart_errors():
             storing.move_to_file(self._maker.message, list(ids), filename)
 
@@ -252,7 +252,7 @@ class Builder(Placement):
     # -- attributes of nodes --------------------------------------------------------------------------------
 
     def addNodeAttribute(self, attributeName: str, attributeValue: Any, nodeOutputNames: set[str]) -> None:
-        """Give the node with these outputs an attribute."""
+        """Add an attribute to the node with these outputs."""
         with popart_errors():
             node_attributes.put(self._maker, attributeName, attributeValue, nodeOutputNames)
 
@@ -262,7 +262,7 @@ class Builder(Placement):
             return node_attributes.has(self._maker, attributeName, nodeOutputNames)
 
     def removeNodeAttribute(self, attributeName: str, nodeOutputNames: set[str]) -> None:
-        """Take an attribute from a node."""
+        """Remove an attribute from a node."""
         with popart_errors():
             node_attributes.remove(self._maker, attributeName, nodeOutputNames)
 

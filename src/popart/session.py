@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tremula.frontends.onnx.model import OnnxModel
 from tremula.frontends.onnx.run.anchors import Turns
 from tremula.frontends.onnx.run.device_state import SessionExecutable
 from tremula.frontends.onnx.run.export import write_model
+from tremula.frontends.onnx.run.feeds import StepData
 from tremula.frontends.onnx.run.gradient_sums import Reduction
 from tremula.frontends.onnx.run.groups import on_replicas
 from tremula.frontends.onnx.run.patterns import refuse_missing_patterns
@@ -297,7 +298,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
         modelProtoOrFilename: Model,
         ignoreWeightsInModelWithoutCorrespondingHostWeight: bool = False,
     ) -> None:
-        """Take over the weights of another model."""
+        """Replace the weights by those of another model."""
         if self._session.updater is None and self._options.constantWeights:
             raise popart_exception(
                 "Cannot call resetHostWeights when constantWeights is set. Set `constantWeights` to False"
@@ -331,7 +332,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
                 raise Error("Offline devices cannot run programs: the device's connection type is Never.")
             self._agree()
             if self._on_device is None:
-                session.run(stepio)
+                session.run(cast(StepData, stepio))
             else:
                 self._on_device.run(functools.partial(_step, session, stepio))
         self._has_run = True
@@ -342,7 +343,7 @@ class _Session(SessionReports, SessionRandomState, SessionIr, SessionExecutables
 
 def _step(session: GraphSession, stepio: IStepIO) -> tuple[list[Any], list[Any]]:
     """One step: the arrays that it took, and those that it filled."""
-    session.run(stepio)
+    session.run(cast(StepData, stepio))
     return stepio.given, stepio.returned
 
 

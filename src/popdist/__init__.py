@@ -1,8 +1,8 @@
 """Information about the distributed run of a program, and synchronisation of its instances.
 
-What a run looks like comes from the variables that the launcher (`poprun`) sets for each instance (host process). A
-program that was started without one is a run of one instance with one replica. Importing this is cheap: whatever talks
-to other instances is loaded when it is first needed.
+The launcher (`poprun`) describes the run to each instance (host process) in environment variables. Without a
+launcher, a program is a run of one instance with one replica. The import is cheap: code that communicates with other
+instances is loaded when it is first needed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def getNumTotalReplicas() -> int:
 
 
 def getNumLocalReplicas() -> int:
-    """Number of replicas that this instance drives."""
+    """Number of replicas of this instance."""
     return launch_environment.local_replicas()
 
 
@@ -130,7 +130,7 @@ def _require_ipus_per_replica(ipus: int) -> None:
 
 
 def init() -> None:
-    """Get ready for talking to the other instances; returns when all of them have called it.
+    """Prepare communication with the other instances. Returns when all instances have called it.
 
     Raises:
         Error: one did not within `target.hostSyncTimeout` (POPLAR_RUNTIME_OPTIONS).
@@ -150,12 +150,12 @@ def initializeBackend() -> None:
 
 
 def isBackendInitialized() -> bool:
-    """Whether `init` was called, and `finalizeBackend` not since."""
+    """Whether `init` was called, without `finalizeBackend` after it."""
     return _initialised
 
 
 def finalizeBackend() -> None:
-    """The opposite of `init`. Training models that are still in use cannot be called any more."""
+    """End communication with the other instances. Training models can no longer be called."""
     global _initialised
     _initialised = False
     _communicators.clear()
@@ -166,12 +166,12 @@ def finalizeBackend() -> None:
 
 
 def defaultCommunicatorId() -> str:
-    """The communicator of all instances; inside of `execute_on_instances`, of those that take part."""
+    """The communicator of all instances. Inside `execute_on_instances`, that of the instances that take part."""
     return _DEFAULT_COMMUNICATOR
 
 
 def registerCommunicator(participants: Iterable[int], communicator_id: str) -> None:
-    """Give some of the instances a name, under which they can wait for each other.
+    """Name a group of instances, so that they can wait for each other.
 
     Args:
         participants: indices of instances.
@@ -187,14 +187,14 @@ def registerCommunicator(participants: Iterable[int], communicator_id: str) -> N
 
 
 def synchronize(communicator_id: str = _DEFAULT_COMMUNICATOR) -> None:
-    """Wait until all instances (of the communicator) are here."""
+    """Wait until all instances of the communicator have called it."""
     members = _members(communicator_id)
     if len(members) > 1:
         _group(members).barrier()
 
 
 def allReduceSum(tensor: torch.Tensor, communicator_id: str = _DEFAULT_COMMUNICATOR) -> torch.Tensor:
-    """The sum of a tensor, such as a loss, over all instances (of the communicator), the same on each.
+    """Sum a tensor, such as a loss, over all instances of the communicator. All get the same result.
 
     Args:
         tensor: of the same shape and type on all of them; it is left as it is.
@@ -215,10 +215,10 @@ def allReduceMean(tensor: torch.Tensor, communicator_id: str = _DEFAULT_COMMUNIC
 def broadcast(
     tensor: torch.Tensor, root: int = 0, communicator_id: str = _DEFAULT_COMMUNICATOR
 ) -> torch.Tensor:
-    """The tensor that one instance has, on all of them.
+    """Send the tensor of one instance to all others.
 
     Args:
-        tensor: of the same shape and type on all of them; it is left as it is.
+        tensor: of the same shape and type on all of them. It is not changed.
         root: position of that instance among those of the communicator.
         communicator_id: who takes part.
     """
@@ -234,7 +234,7 @@ def broadcast(
 def execute_on_instances(
     instances: Iterable[int], func: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Call `func` if this instance is among `instances`; the others go on with None.
+    """Call `func` if this instance is among `instances`. The other instances return None.
 
     While it runs, `synchronize` and the like are between these instances only.
     """

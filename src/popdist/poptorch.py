@@ -46,7 +46,7 @@ class _LauncherDistributed(_DistributedOptions):
 class Options(poptorch.Options):
     """Options of a model in a distributed run.
 
-    Training models with these options are trained by all instances together, as one model with the replicas of all.
+    All instances train a model with these options together, as one model with the replicas of all.
 
     Args:
         ipus_per_replica: number of IPUs that the model uses; must be what the launcher was told.

@@ -10,7 +10,7 @@ __all__ = ["set_ipu_config"]
 
 
 def set_ipu_config(config: Any, ipus_per_replica: int | None = None, configure_device: bool = True) -> Any:
-    """Make a configuration that of this instance of a distributed run.
+    """Set up a configuration for this instance of a distributed run.
 
     Args:
         config: an `IPUConfig`, or an `IpuOptions` message of programs for TensorFlow 1. It is changed.
@@ -23,6 +23,6 @@ def set_ipu_config(config: Any, ipus_per_replica: int | None = None, configure_d
 
     Raises:
         Error: the number of IPUs per replica is not the launcher's.
-        TypeError: it is no configuration.
+        TypeError: it is not a configuration.
     """
     return configure(config, ipus_per_replica, configure_device)

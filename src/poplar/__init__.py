@@ -67,12 +67,12 @@ __version__ = STACK_VERSION
 
 
 def versionString() -> str:
-    """The version of the stack that this package stands in for."""
+    """The version of the stack that this package replaces."""
     return STACK_VERSION
 
 
 def packageHash() -> str:
-    """What tells this package from the real one."""
+    """A text that identifies this package."""
     return "tremula"
 
 

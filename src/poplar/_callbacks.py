@@ -13,31 +13,31 @@ from tremula.frontends.poplar.program.endpoints import DataStream
 
 
 class StreamCallback:
-    """Serves the transfers of a stream: derive from it and write `fetch`, and what else is of use."""
+    """Serves the transfers of a stream. Derive from it and implement `fetch`, and the other methods if needed."""
 
     class Result(Enum):
-        """Whether there are data to prefetch."""
+        """Whether data are available to prefetch."""
 
         Success = 0
         NotAvailable = 1
 
     def prefetch(self, buffer: np.ndarray) -> StreamCallback.Result:
-        """Fill the next transfer ahead of time and return `Success`, or `NotAvailable`."""
+        """Fill the next transfer in advance and return `Success`, or return `NotAvailable`."""
         return StreamCallback.Result.NotAvailable
 
     def fetch(self, buffer: np.ndarray) -> None:
-        """Fill the transfer, or take what the device sent."""
+        """Fill the transfer, or read the data that the device sent."""
         raise NotImplementedError(f"{type(self).__name__} has no fetch")
 
     def complete(self) -> None:
-        """The device has read the transfer."""
+        """Called when the device has read the transfer."""
 
     def invalidatePrefetched(self) -> None:
-        """What `prefetch` gave is thrown away."""
+        """Called when prefetched data are discarded."""
 
 
 class LegacyStreamCallback(StreamCallback):
-    """A callback that only fetches."""
+    """A callback without prefetching."""
 
 
 class ServedStream:

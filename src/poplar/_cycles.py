@@ -26,7 +26,8 @@ def cycleCount(
     syncType: SyncType = SyncType.INTERNAL,
     debugContext: str = "",
 ) -> Tensor:
-    """Count the cycles of what `prog` has so far: two integers, the low and the high 32 bits."""
+    """Count the cycles of the programs that `prog` contains so far. Returns two integers: the low and the high
+    32 bits."""
     counter = _counter(graph, tile, debugContext or "cycleCount")
     body = Sequence_(*prog.programs)
     prog.programs[:] = [CountCycles(body, counter, int(tile), SyncType(syncType).name)]

@@ -6,7 +6,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import numpy as np
 
@@ -73,23 +73,23 @@ class Engine:
     # -- life ---------------------------------------------------------------------------------------------------
 
     def prepare(self, device: Device) -> None:
-        """Make everything ready for a device: here that is done when the engine is made."""
+        """Prepare the engine for a device. This does nothing here, because engines are ready when they are created."""
         device.getTarget()
 
     def load(self, device: Device) -> None:
-        """Put the programs on a device; all elements get their initial values."""
+        """Load the programs on a device. All elements get their initial values."""
         _study.answer(self._core)
         self._core.load(device._present())
         self._device = device
         look(lambda: self._core.model, self._core.graph)
 
     def deploy(self) -> None:
-        """Load on the device that the engine was prepared for; `load` does this too."""
+        """Load the programs on the device that the engine was prepared for. `load` does this too."""
         if not self._core.loaded:
             raise ControlProgramError("deploy needs a device: call load")
 
     def loadAndRun(self, device: Device, prog: int = 0) -> None:
-        """Load, and run a program."""
+        """Load the programs and run one of them."""
         self.load(device)
         self.run(prog)
 
@@ -102,10 +102,10 @@ class Engine:
     # -- host ---------------------------------------------------------------------------------------------------
 
     def connectStream(self, handle: str, data: Any, end: Any = None, replica: int | None = None) -> None:
-        """Connect a stream to an array, which is used as a circular buffer and not copied."""
+        """Connect a stream to an array. The array is used as a circular buffer and not copied."""
         if end is not None:
             raise StreamConnectionError(
-                f"stream {handle!r}: an array knows its end; pass the array alone, or a part of it"
+                f"stream {handle!r}: pass the array alone; its size says where it ends"
             )
         stream = self._core.stream(handle)
         array = _same_type(handle, stream.type, data)
@@ -114,7 +114,7 @@ class Engine:
                 f"stream {handle!r} needs an array whose elements lie side by side; "
                 "numpy.ascontiguousarray makes one"
             )
-        self._core.connect_ring(handle, memoryview(array.reshape(-1).view(np.uint8)), replica)
+        self._core.connect_ring(handle, memoryview(array.reshape(-1).view(np.uint8).data), replica)
 
     def connectStreamToCallback(self, handle: str, *callback: Any) -> None:
         """`connectStreamToCallback(handle, callback)` or `connectStreamToCallback(handle, replica, callback)`."""
@@ -122,7 +122,7 @@ class Engine:
         self._core.connect_callback(handle, served(callback[-1], self._core.stream(handle)), replica)
 
     def writeTensor(self, handle: str, data: Any) -> None:
-        """Write a tensor that `createHostWrite` gave a handle."""
+        """Write a tensor that `createHostWrite` named."""
         view = self._core.graph.contents.host_writes.get(handle)
         if view is not None:
             given = np.asarray(data)
@@ -136,9 +136,9 @@ class Engine:
         self._core.write_tensor(handle, _bytes_of(data))
 
     def readTensor(self, handle: str, out: Any = None) -> np.ndarray:
-        """Read a tensor that `createHostRead` gave a handle, into `out` or a new array, which is returned.
+        """Read a tensor that `createHostRead` named into `out` or a new array, and return the array.
 
-        With several replicas a new array has a first dimension for them.
+        With several replicas, the first dimension of a new array is that of the replicas.
         """
         view = self._core.graph.contents.host_reads.get(handle)
         if out is None and view is not None:
@@ -150,7 +150,7 @@ class Engine:
             if not out.flags.c_contiguous:
                 raise TensorIOStateError(f"the array for tensor {handle!r} has gaps between its elements")
         self._core.read_tensor(handle, _bytes_of(out))
-        return out
+        return cast(np.ndarray, out)
 
     def copyToRemoteBuffer(
         self, data: Any, handle: str, repeatIndex: int = 0, replicationIndex: int = 0
@@ -173,15 +173,16 @@ class Engine:
         return np.asarray(data) if buffer is None else _same_type(handle, buffer.type, data)
 
     def connectHostFunction(self, handle: str, *function: Any) -> None:
-        """Let programs call a function `(inputs, outputs)` of arrays; an index before it is that of the callback."""
+        """Connect a host function `(inputs, outputs)` of arrays. An index before the function is that of the
+        callback."""
         self._core.connect_host_function(handle, function[-1])
 
     def setPrintStream(self, stream: TextIO) -> None:
-        """Where messages of the program go."""
+        """Set the stream for messages of the program."""
         self.setPrintTensorStream(stream)
 
     def setPrintTensorStream(self, stream: TextIO) -> None:
-        """Where PrintTensor prints; by default stderr."""
+        """Set the stream for PrintTensor; by default stderr."""
         self._core.set_print_stream(stream.write)
 
     # -- figures ------------------------------------------------------------------------------------------------
@@ -189,7 +190,7 @@ class Engine:
     def printProfileSummary(
         self, stream: TextIO | None = None, options: Mapping[str, Any] | None = None
     ) -> None:
-        """Print what the chip model says about the graph and the runs so far."""
+        """Print the modelled figures of the graph and of the runs so far."""
         texts = {name: _text(value) for name, value in (options or {}).items()}
         print(self._core.summary(texts), file=stream)
 
@@ -206,23 +207,23 @@ class Engine:
         return report
 
     def enableExecutionProfiling(self) -> None:
-        """Record the runs that follow."""
+        """Record the following runs."""
         self._profiling = True
 
     def disableExecutionProfiling(self) -> None:
-        """Do not record the runs that follow."""
+        """Do not record the following runs."""
         self._profiling = False
 
     def resetExecutionProfile(self) -> None:
-        """Forget the runs so far."""
+        """Discard the recorded runs."""
         self._core.runs.clear()
 
     def reportTiming(self, stream: TextIO | None = None) -> None:
-        """Print how long the host took to make the engine."""
+        """Print the host time for creating the engine."""
         print(f"Engine prepared in {self._core.compile_seconds:.3f} s (measured on this host)", file=stream)
 
     def getRuntimeOptions(self) -> dict[str, str]:
-        """The options that hold, those of POPLAR_ENGINE_OPTIONS among them."""
+        """The effective options, including those of POPLAR_ENGINE_OPTIONS."""
         return dict(self._core.options.values)
 
 
@@ -250,7 +251,7 @@ def _same_type(handle: str, type: Type, data: Any) -> np.ndarray:
 
 
 def _bytes_of(array: Any) -> memoryview:
-    return memoryview(np.asarray(array).reshape(-1).view(np.uint8))
+    return memoryview(np.asarray(array).reshape(-1).view(np.uint8).data)
 
 
 __all__ = ["Engine", "Executable", "LegacyStreamCallback", "StreamCallback", "compileGraph"]

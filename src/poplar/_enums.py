@@ -8,14 +8,14 @@ from tremula.frontends.poplar.target import TargetKind as TargetType
 
 
 class VariableMappingMethod(Enum):
-    """Where a new variable lies: nowhere yet, or evenly on all tiles."""
+    """The mapping of a new variable: none, or evenly over all tiles."""
 
     NONE = 0
     LINEAR = 1
 
 
 class TensorCloneMethod(Enum):
-    """What of the order and the aliases of a tensor its clone keeps."""
+    """Whether a clone keeps the order and the aliases of its tensor."""
 
     PRESERVE_ORDER_AND_ALIASES = 0
     CREATE_NEW_ORDER = 1
@@ -24,14 +24,14 @@ class TensorCloneMethod(Enum):
 
 
 class ReplicatedStreamMode(Enum):
-    """Whether each replica has a stream of its own, or all get the same data."""
+    """Whether each replica gets its own data from a stream, or all get the same."""
 
     REPLICATE = 0
     BROADCAST = 1
 
 
 class SyncType(Enum):
-    """Who waits for each other: tiles of an IPU, all IPUs, replicas too."""
+    """What a sync includes: the tiles of an IPU, all IPUs, or all replicas."""
 
     INTERNAL = 0
     EXTERNAL = 1
@@ -45,7 +45,7 @@ class UpsampleMethod(Enum):
 
 
 class CodeletFileType(Enum):
-    """What a file of codelets is."""
+    """The type of a file of codelets."""
 
     PreprocessedAsmSource = 0
     AsmSource = 1

@@ -30,16 +30,16 @@ class Executable:
         self._prepared = prepared
 
     def serialize(self, out: BinaryIO | str | os.PathLike[str]) -> None:
-        """Write it to a file, or to a stream of bytes. C++ codelets are in it as source code."""
+        """Write the executable to a file or a byte stream. It contains C++ codelets as source code."""
         write_executable(self._stored, out)
 
     @staticmethod
     def deserialize(source: BinaryIO | str | os.PathLike[str], codelets: Sequence[type] = ()) -> Executable:
-        """Read it from a file or a stream of bytes.
+        """Read an executable from a file or a byte stream.
 
-        Nothing in the file is executed when it is read. `codelets` are the Python classes of its vertices; those of
-        the program that calls are found without. C++ codelets in it are compiled when an engine is made: that runs
-        their author's code.
+        Nothing in the file is executed when it is read. `codelets` are the Python classes of its vertices; those
+        that the calling program defines are found automatically. C++ codelets in it are compiled when an engine is
+        made: that runs their author's code.
         """
         return Executable(read_executable(source, codelets, _graph))
 
@@ -69,7 +69,7 @@ def compileGraph(
     progressCallback: Callable[[int, int], None] | None = None,
     debugName: str = "",
 ) -> Executable:
-    """Check and prepare programs, as an executable."""
+    """Check programs and compile them to an executable."""
     programs = [progs] if isinstance(progs, Program) else list(progs)
     options = dict(opt or {})
     engine = ProgramEngine(graph, programs, options, progress=progressCallback, name=debugName)

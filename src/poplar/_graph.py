@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import numpy as np
 
+from poplar._tensor import as_tensor
 from tremula import log
 from tremula.frontends.poplar.codelets import loading
 from tremula.frontends.poplar.errors import GraphObjectCreationError, InvalidTileMapping, UnknownVertexType
@@ -60,7 +61,7 @@ class Graph(_Graph):
     target = property(getTarget)
 
     def getReplicationFactor(self) -> int:
-        """How many replicas there are."""
+        """The number of replicas."""
         return self.contents.replicas
 
     def getTopLevelGraph(self) -> Graph:
@@ -72,7 +73,7 @@ class Graph(_Graph):
     def createVirtualGraph(self, lower: int | Sequence[int], upper: int | None = None) -> Graph:
         """`createVirtualGraph(first, end)`, `createVirtualGraph(tiles)`, or `createVirtualGraph(count)` of each IPU."""
         if upper is not None:
-            return self.part(np.arange(int(lower), int(upper)))
+            return self.part(np.arange(lower, upper))  # type: ignore[arg-type]
         if isinstance(lower, Sequence):
             return self.part(np.asarray(lower, dtype=np.int64))
         per_ipu = self.contents.target.tiles_per_ipu
@@ -86,26 +87,26 @@ class Graph(_Graph):
     # -- variables ----------------------------------------------------------------------------------------------
 
     def addVariable(self, type: Type, shape: Sequence[int], *options: Any, name: str = "") -> Tensor:
-        """`addVariable(type, shape[, VariableMappingMethod][, name])`."""
+        """Add a variable: `addVariable(type, shape[, VariableMappingMethod][, name])`."""
         name = name or next((each for each in options if isinstance(each, str)), "")
         made = self.add_variable(type, shape, name)
         if VariableMappingMethod.LINEAR in options:
             poputil.map_tensor_linearly(self, made)
-        return made
+        return as_tensor(made)
 
     def addConstant(self, type: Type, shape: Sequence[int], values: Any, name: str = "") -> Tensor:
-        """A constant; a single value is that of all elements."""
-        return self.add_constant(type, shape, values, name)
+        """Add a constant. A single value applies to all elements."""
+        return as_tensor(self.add_constant(type, shape, values, name))
 
     def addConstantHalf(self, type: Type, shape: Sequence[int], values: Any, name: str = "") -> Tensor:
-        """A constant of half-precision numbers, or of 16-bit integers that hold their bits."""
-        return self.add_constant(type, shape, from_bits(values), name)
+        """Add a constant of half-precision numbers, or of 16-bit integers that contain their bits."""
+        return as_tensor(self.add_constant(type, shape, from_bits(values), name))
 
     def addReplicationIndexConstant(self, name: str = "") -> Tensor:
-        """A constant that holds the number of the replica."""
+        """Add a constant that contains the index of the replica."""
         made = self.add_constant(UNSIGNED_INT, [], 0, name or "replicationIndex")
         self.contents.replication_indices.append(self.memory.at(made.offset).number)
-        return made
+        return as_tensor(made)
 
     def clone(
         self,
@@ -115,7 +116,7 @@ class Graph(_Graph):
     ) -> Tensor:
         """A new tensor of the same shape on the same tiles."""
         if isinstance(name, TensorCloneMethod):
-            name, method = "", name
+            method, name = name, ""
         order = method is not TensorCloneMethod.CREATE_NEW_ORDER
         aliases = method in (
             TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES,
@@ -126,22 +127,22 @@ class Graph(_Graph):
         return _clone(tensor, name, keep_order=order, keep_aliases=aliases)
 
     def setInitialValue(self, where: Tensor | FieldRef, values: Any) -> None:
-        """Set what elements, or a plain member of a vertex, hold when the program is loaded."""
+        """Set the value that elements, or a plain member of a vertex, have when the program is loaded."""
         if isinstance(where, FieldRef):
             _connect.connect_field(where.vertex, where.name, values, where.edge)
         else:
             self.set_initial_value(where, values)
 
     def setInitialValueHalf(self, where: Tensor | FieldRef, values: Any) -> None:
-        """The same for half-precision numbers, or 16-bit integers that hold their bits."""
+        """Set the initial value from half-precision numbers, or from 16-bit integers that hold their bits."""
         self.setInitialValue(where, from_bits(values))
 
     # -- tiles --------------------------------------------------------------------------------------------------
 
     def setTileMapping(self, what: Tensor | VertexRef, where: int | TileMapping) -> None:
-        """Put a tensor or a vertex on a tile, or a tensor piece by piece: a list of intervals for each tile."""
+        """Map a tensor or a vertex to a tile, or parts of a tensor to tiles, with a list of intervals for each tile."""
         if isinstance(what, VertexRef):
-            self.set_vertex_tile(what, where)
+            self.set_vertex_tile(what, cast(int, where))
         elif isinstance(where, int | np.integer):
             super().set_tile_mapping(what, int(where))
         else:
@@ -150,7 +151,7 @@ class Graph(_Graph):
                 for each in intervals:
                     super().set_tile_mapping(flat.slice_dimension(each.begin(), each.end()), tile)
 
-    set_tile_mapping = setTileMapping
+    set_tile_mapping = setTileMapping  # type: ignore[assignment]
 
     def getTileMapping(self, tensor: Tensor, requireComplete: bool = True) -> list[list[Interval]]:
         """The intervals of the flattened tensor on each tile."""
@@ -168,7 +169,7 @@ class Graph(_Graph):
     def getSortedContiguousRegions(
         self, tensor: Tensor, regions: Sequence[Interval], removeAliasedIntervals: bool = False
     ) -> list[list[Interval]]:
-        """The regions cut and sorted so that each list is one stretch of a variable."""
+        """The regions, split and sorted so that each list is contiguous in a variable."""
         pieces, flat = [], tensor.flatten()
         for region in regions:
             part = flat.slice_dimension(region.begin(), region.end())
@@ -216,13 +217,14 @@ class Graph(_Graph):
         _connect.set_size(field.vertex, field.name, size)
 
     def setPerfEstimate(self, vertex: VertexRef, cycles: float, flops: float = 0) -> None:
-        """Say how many cycles and operations a vertex takes."""
+        """Set the number of cycles and operations of a vertex."""
         vertex.batch.estimates[vertex.number] = (float(cycles), float(flops))
 
     setCycleEstimate = setPerfEstimate
 
     def registerPerfEstimator(self, vertexType: str, estimator: Callable[..., Any]) -> None:
-        """Let a function `(introspector, target)` say what vertices take: cycles, or cycles and operations."""
+        """Register a function `(introspector, target)` that returns the cycles, or cycles and operations, of
+        vertices."""
         self.contents.estimators[vertexType] = _estimates.of_user(estimator, self.getTarget())
 
     registerCycleEstimator = registerPerfEstimator
@@ -232,7 +234,7 @@ class Graph(_Graph):
         return int(np.iinfo(self._field(vertexType, field).type.numpy_name).max)
 
     def getMaxFieldDim(self, vertexType: str, field: str, dim: int = 0) -> int:
-        """The longest that a field may be: codelets here have no limit below that of 32-bit counts."""
+        """The maximum length of a field. Only 32-bit counts limit it here."""
         self._field(vertexType, field)
         return 0xFFFFFFFF
 
@@ -245,11 +247,11 @@ class Graph(_Graph):
     # -- host ---------------------------------------------------------------------------------------------------
 
     def createHostWrite(self, handle: str, tensor: Tensor, rearrangeOnHost: bool = False) -> None:
-        """Let the host write a tensor by a handle."""
+        """Name a tensor, so that the host can write it."""
         self.create_host_write(handle, tensor)
 
     def createHostRead(self, handle: str, tensor: Tensor, rearrangeOnHost: bool = False) -> None:
-        """Let the host read a tensor by a handle."""
+        """Name a tensor, so that the host can read it."""
         self.create_host_read(handle, tensor)
 
     def addHostToDeviceFIFO(
@@ -260,7 +262,7 @@ class Graph(_Graph):
         replicatedMode: ReplicatedStreamMode = ReplicatedStreamMode.REPLICATE,
         options: Mapping[str, str] | None = None,
     ) -> DataStream:
-        """A stream to the device."""
+        """Add a stream to the device."""
         _say_options(options)
         own = replicatedMode is ReplicatedStreamMode.REPLICATE
         return self.add_stream(
@@ -270,7 +272,7 @@ class Graph(_Graph):
     def addDeviceToHostFIFO(
         self, handle: str, elementType: Type, numElements: int, options: Mapping[str, str] | None = None
     ) -> DataStream:
-        """A stream to the host."""
+        """Add a stream to the host."""
         _say_options(options)
         return self.add_stream(
             DataStream(handle, elementType, int(numElements), False, True, dict(options or {}))
@@ -285,7 +287,7 @@ class Graph(_Graph):
         rearrangeOnHost: bool = False,
         optimiseMemory: bool = False,
     ) -> RemoteBuffer:
-        """Memory outside the chip: `repeats` rows of `numElements`."""
+        """Add a buffer in memory outside the chip: `repeats` rows of `numElements`."""
         return self.add_remote_buffer(
             RemoteBuffer(handle, elementType, int(numElements), int(repeats), rearrangeOnHost, optimiseMemory)
         )
@@ -293,7 +295,7 @@ class Graph(_Graph):
     def addHostFunction(
         self, handle: str, inputs: Sequence[tuple[Type, int]], outputs: Sequence[tuple[Type, int]]
     ) -> HostFunction:
-        """A function of the host that programs may call."""
+        """Add a host function that programs can call."""
         made = HostFunction(handle, tuple(inputs), tuple(outputs))
         self.contents.host_functions[handle] = made
         return made
@@ -305,15 +307,15 @@ class Graph(_Graph):
     # -- sizes --------------------------------------------------------------------------------------------------
 
     def getNumComputeSets(self) -> int:
-        """How many compute sets there are."""
+        """The number of compute sets."""
         return len(self.contents.compute_sets)
 
     def getNumVars(self) -> int:
-        """How many variables there are."""
+        """The number of variables."""
         return len(self.memory.variables)
 
     def getNumVertices(self, computeSet: ComputeSet | None = None) -> int:
-        """How many vertices there are, or those of one compute set."""
+        """The number of vertices, in total or in one compute set."""
         sets = self.contents.compute_sets if computeSet is None else [computeSet]
         return sum(batch.count for each in sets for batch in each.batches.values())
 
@@ -327,12 +329,14 @@ class Graph(_Graph):
         programs = [progs] if isinstance(progs, Program) else list(progs)
         stream.writelines(f"{line}\n" for line in dot.compute_graph(programs))
 
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_"):
-            raise AttributeError(
-                f"this Graph has no {name!r}: docs/poplar.md lists what the Python interface offers"
-            )
-        raise AttributeError(name)
+    if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
+
+        def __getattr__(self, name: str) -> Any:
+            if not name.startswith("_"):
+                raise AttributeError(
+                    f"this Graph has no {name!r}: docs/poplar.md lists what the Python interface offers"
+                )
+            raise AttributeError(name)
 
 
 def _say_options(options: Mapping[str, str] | None) -> None:

@@ -14,7 +14,7 @@ def from_bits(values: Any) -> Any:
 
 
 def copyFloatToDeviceHalf(target: Any, src: Any, dst: np.ndarray | None = None) -> np.ndarray:
-    """Round single-precision numbers to half, into `dst` or a new array, which is returned."""
+    """Round single-precision numbers to half, into `dst` or a new array, and return the array."""
     rounded = np.asarray(src, dtype=np.float32).astype(np.float16)
     if dst is None:
         return rounded
@@ -23,8 +23,8 @@ def copyFloatToDeviceHalf(target: Any, src: Any, dst: np.ndarray | None = None) 
 
 
 def copyDeviceHalfToFloat(target: Any, src: Any, dst: np.ndarray | None = None) -> np.ndarray:
-    """Half-precision numbers in single precision, into `dst` or a new array, which is returned."""
-    wide = from_bits(src).astype(np.float32)
+    """Convert half-precision numbers to single precision, into `dst` or a new array, and return the array."""
+    wide: np.ndarray = from_bits(src).astype(np.float32)
     if dst is None:
         return wide
     dst.reshape(-1)[: wide.size] = wide.reshape(-1)

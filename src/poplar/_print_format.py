@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class FloatFormat(Enum):
-    """How floating-point numbers are written."""
+    """The format of floating-point numbers."""
 
     Auto = 0
     Fixed = 1
@@ -22,7 +22,7 @@ class FloatFormat(Enum):
 
 @dataclass
 class PrintTensorFmt:
-    """How PrintTensor prints; without one, all elements in a row, with seven decimals."""
+    """The format of PrintTensor. By default, all elements are printed in a row with seven decimals."""
 
     summariseThreshold: int = 1000
     edgeItems: int = 3

@@ -26,7 +26,7 @@ class FloatingPointBehaviour:
 def setFloatingPointBehaviour(
     graph: Graph, prog: Program, behaviour: FloatingPointBehaviour, debug: Any = ""
 ) -> None:
-    """Choose what exceptional numbers do. It has no effect here, which is said once."""
+    """Set the handling of floating-point exceptions. It has no effect here; a message says so once."""
     log.no_effect(
         "setFloatingPointBehaviour",
         "the host computes as IEEE 754 says: exceptional numbers raise no error, halves are rounded to the nearest",
@@ -34,6 +34,6 @@ def setFloatingPointBehaviour(
 
 
 def setStochasticRounding(graph: Graph, prog: Program, enable: bool, debug: Any = "") -> None:
-    """Round halves stochastically, or not. They are always rounded to the nearest here."""
+    """Turn stochastic rounding of halves on or off. Here they are always rounded to nearest."""
     if enable:
         log.no_effect("setStochasticRounding", "halves are rounded to the nearest")

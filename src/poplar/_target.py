@@ -24,14 +24,14 @@ class Target:
 
     @staticmethod
     def createCPUTarget(accurateHalf: bool = False, numIPUs: int = 1) -> Target:
-        """The host."""
+        """A target that is the host."""
         return Target(replace(of_host(), accurate_half=bool(accurateHalf), ipus=numIPUs))
 
     @staticmethod
     def createIPUTarget(
         numIPUs: int, tilesOrType: int | str = "ipu2", opts: Mapping[str, str] | None = None
     ) -> Target:
-        """IPUs of a version, or with so many tiles each."""
+        """A target with IPUs of a version, or with a number of tiles each."""
         if opts:
             log.no_effect(
                 "options of createIPUTarget", "the links between virtual IPUs are those of their system"
@@ -41,11 +41,11 @@ class Target:
         return Target(of_version(tilesOrType, TargetKind.IPU, numIPUs))
 
     def createVirtualTarget(self, numIPUs: int, tilesPerIPU: int) -> Target:
-        """The same chip with fewer IPUs or tiles."""
+        """A target of the same chip with fewer IPUs or tiles."""
         return Target(replace(self.facts, ipus=numIPUs, tiles_per_ipu=tilesPerIPU))
 
     def getTargetType(self) -> TargetType:
-        """What the target stands for."""
+        """The kind of target."""
         return self.facts.kind
 
     def getTargetArchString(self) -> str:
@@ -53,23 +53,23 @@ class Target:
         return self.facts.version
 
     def getTargetSystemString(self) -> str:
-        """The version of the chip, or what stands for it."""
+        """The version of the chip."""
         return self.facts.version
 
     def getNumIPUs(self) -> int:
-        """IPUs of the target."""
+        """The number of IPUs of the target."""
         return self.facts.ipus
 
     def getTilesPerIPU(self) -> int:
-        """Tiles of an IPU."""
+        """The number of tiles of an IPU."""
         return self.facts.tiles_per_ipu
 
     def getNumTiles(self) -> int:
-        """Tiles of all IPUs."""
+        """The number of tiles of all IPUs."""
         return self.facts.tiles
 
     def getNumWorkerContexts(self) -> int:
-        """Worker threads of a tile."""
+        """The number of worker threads of a tile."""
         return self.facts.workers
 
     def getBytesPerTile(self) -> int:
@@ -117,7 +117,7 @@ class Target:
         return self.facts.longest_repeat
 
     def getAtomicStoreGranularity(self) -> int:
-        """Bytes of the smallest store that leaves its neighbours alone."""
+        """The number of bytes of the smallest atomic store."""
         return self.facts.atomic_store_bytes
 
     def getTilesPerSharedExchangeBus(self) -> int:
@@ -165,21 +165,21 @@ class Target:
 
 @with_snake_case
 class Device:
-    """A device to load programs on. Without arguments it stands for none."""
+    """A device to load programs on. Without arguments, it is no device."""
 
     def __init__(self, core: _devices.Device | None = None) -> None:
         self.core = core
 
     @staticmethod
     def createCPUDevice() -> Device:
-        """The host."""
+        """A device that is the host."""
         return Device(_devices.host_device())
 
     def _present(self) -> _devices.Device:
         if self.core is None:
             from ._exceptions import poplar_error
 
-            raise poplar_error("this Device stands for none: take one from a DeviceManager or an IPUModel")
+            raise poplar_error("this Device is empty: take one from a DeviceManager or an IPUModel")
         return self.core
 
     def getTarget(self) -> Target:
@@ -189,31 +189,31 @@ class Device:
     target = property(getTarget)
 
     def getId(self) -> int:
-        """Its number."""
+        """The id of the device."""
         return self._present().id
 
     def getDriverIDs(self) -> list[int]:
-        """The numbers of its IPUs."""
+        """The ids of its IPUs."""
         return list(self._present().driver_ids)
 
     def createVirtualDevice(self, tilesPerIPU: int) -> Device:
-        """The same device with fewer tiles in each IPU."""
+        """This device with fewer tiles in each IPU."""
         return Device(self._present().part(int(tilesPerIPU)))
 
     def attach(self) -> bool:
-        """Take it; whether that worked."""
+        """Attach to the device. Returns whether that succeeded."""
         return self._present().attach()
 
     def detach(self) -> None:
-        """Give it back."""
+        """Release the device."""
         self._present().detach()
 
     def isAttached(self) -> bool:
-        """Whether this process holds it."""
+        """Whether this process is attached to the device."""
         return self._present().attached
 
     def supportsRemoteBuffers(self) -> bool:
-        """Whether programs may use remote buffers: all devices here may."""
+        """Whether programs may use remote buffers. Always true here."""
         return True
 
 
@@ -227,21 +227,21 @@ class DeviceManager:
         return DeviceManager()
 
     def getDevices(self, type: TargetType | None = None, requiredNumIPUs: int | None = None) -> list[Device]:
-        """The devices of a kind with so many IPUs; without arguments all."""
+        """The devices of a kind with a number of IPUs. Without arguments, all devices."""
         return [Device(each) for each in _devices.devices(type, requiredNumIPUs)]
 
     def getDevice(self, deviceManagerId: int) -> Device:
-        """The device with a number."""
+        """The device with an id."""
         return Device(_devices.device(deviceManagerId))
 
     def getNumDevices(self) -> int:
-        """How many devices there are."""
+        """The number of devices."""
         return len(_devices.devices())
 
 
 @with_snake_case
 class IPUModel:
-    """A model of IPUs whose figures may be changed before a device is made. `docs/poplar.md` says which count."""
+    """A model of IPUs. Its figures may be changed before a device is created."""
 
     def __init__(self, IPUVersion: str = "ipu2", **figures: Any) -> None:
         facts = of_version(IPUVersion, TargetKind.IPU_MODEL)
@@ -273,7 +273,8 @@ class IPUModel:
     def createDevice(
         self, opts: Mapping[str, str] | None = None, accurateHalf: bool = False, id: int = 0
     ) -> Device:
-        """A device with these figures. `accurateHalf`: round half as the chip does, else compute it as float."""
+        """Create a device with these figures. With `accurateHalf`, half is rounded as on the chip; otherwise it is
+        computed as float."""
         if opts:
             log.no_effect("options of IPUModel.createDevice", "a model has no links to configure")
         if self.tilesPerSuperTile != 4 or self.supportsSuperTileSendReceive:

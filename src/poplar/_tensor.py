@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from ._snake import with_snake_case
 
 
 class Interval:
-    """The numbers from `begin` to `end`, not included."""
+    """The integers from `begin` up to, but not including, `end`."""
 
     __slots__ = ("_begin", "_end")
 
@@ -33,7 +33,7 @@ class Interval:
         return self._end
 
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of integers in the interval."""
         return self._end - self._begin
 
     lower, upper = begin, end
@@ -58,7 +58,7 @@ class VariableInterval:
         return f"VariableInterval({self.var}, {self.interval})"
 
 
-class Shape(tuple):
+class Shape(tuple[int, ...]):
     """A shape that may be read as `t.shape` or, as in C++, as `t.shape()`."""
 
     __slots__ = ()
@@ -78,11 +78,19 @@ class _Rank(int):
 
 @with_snake_case
 class Tensor(View):
-    """Elements of variables in an order, with a shape. Tensors own nothing: slices and transpositions are free."""
+    """A view of elements of variables, with a shape. Slices and transpositions copy nothing."""
 
     __slots__ = ()
 
-    def __init__(self, graph, type, shape, offset=0, strides=(), address_list=None) -> None:
+    def __init__(
+        self,
+        graph: Any,
+        type: Type,
+        shape: Sequence[int],
+        offset: int = 0,
+        strides: tuple[int, ...] = (),
+        address_list: np.ndarray | None = None,
+    ) -> None:
         self.graph = graph
         self.type = type
         self.shape = Shape(shape)
@@ -93,7 +101,7 @@ class Tensor(View):
 
     @property
     def rank(self) -> _Rank:
-        """How many dimensions there are."""
+        """The number of dimensions."""
         return _Rank(len(self.shape))
 
     def elementType(self) -> Type:
@@ -107,7 +115,7 @@ class Tensor(View):
         return self.shape[self._dimension(i)]
 
     def numElements(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         return self.elements
 
     def slice(self, begin: Any, end: Any = None, dimension: int | None = None) -> Tensor:
@@ -128,7 +136,7 @@ class Tensor(View):
         return self.slice_dimension(begin, end, dimension or 0)
 
     def slices(self, intervals: Sequence[Any], dimension: int = 0) -> list[Tensor]:
-        """A slice for each interval, or for each list of intervals a joined one."""
+        """A slice for each interval, or a concatenated one for each list of intervals."""
         return [
             concat([self.slice(one, dimension) for one in each], dimension)
             if isinstance(each, Sequence)
@@ -137,14 +145,14 @@ class Tensor(View):
         ]
 
     def index(self, indices: Sequence[int]) -> Tensor:
-        """The part with these numbers of the leading dimensions."""
+        """The part at these indices of the leading dimensions."""
         result = self
         for number in indices:
             result = result.at(number)
         return result
 
     def reshapePartial(self, beginIndex: int, endIndex: int, newDims: Sequence[int]) -> Tensor:
-        """Give some neighbouring dimensions another shape."""
+        """Reshape some adjacent dimensions."""
         return rearrange.reshaped_part(self, beginIndex, endIndex, newDims)
 
     def dimShufflePartial(self, source: Sequence[int], destination: Sequence[int]) -> Tensor:
@@ -167,19 +175,19 @@ class Tensor(View):
     num_elements = numElements
 
     def isContiguous(self) -> bool:
-        """Whether the elements lie side by side in one variable."""
+        """Whether the elements are contiguous in one variable."""
         return len(self.getContiguousRegions()) <= 1
 
     def containsAliases(self) -> bool:
-        """Whether an element is named more than once."""
+        """Whether an element occurs more than once."""
         return self.has_aliases()
 
     def containsConstant(self) -> bool:
-        """Whether an element is one of a constant."""
+        """Whether an element belongs to a constant."""
         return bool(self.graph.memory.constants[self.variable_numbers()].any())
 
     def isParallelWriteable(self) -> bool:
-        """Whether all elements may be written at once: none is a constant, none is named twice."""
+        """Whether all elements may be written in parallel: no element is a constant or occurs twice."""
         return not self.containsConstant() and not self.containsAliases()
 
     def getConstantValue(self) -> Any:
@@ -194,11 +202,11 @@ class Tensor(View):
         return 0
 
     def getContiguousRegions(self) -> list[Interval]:
-        """The stretches of the flattened tensor whose elements are neighbours in a variable."""
+        """The intervals of the flattened tensor that are contiguous in a variable."""
         return [Interval(begin, end) for begin, end in rearrange.contiguous_regions(self)]
 
     def getVarRegions(self) -> list[VariableInterval]:
-        """The same stretches, as intervals of the elements of variables."""
+        """The contiguous regions of the tensor, as intervals of the elements of variables."""
         memory, flat = self.graph.memory, self.addresses().reshape(-1)
         found = []
         for begin, end in rearrange.contiguous_regions(self):
@@ -227,13 +235,29 @@ class Tensor(View):
         return f"Tensor({self.type}, {list(self.shape)}, {self.getDebugStr()!r})"
 
 
+def as_tensor(view: View) -> Tensor:
+    """The view as a tensor: all views of a `poplar.Graph` are tensors."""
+    return cast("Tensor", view)
+
+
+def as_tensors(views: Iterable[View]) -> list[Tensor]:
+    """Several views as tensors."""
+    return [as_tensor(each) for each in views]
+
+
+def as_pair(views: tuple[View, View]) -> tuple[Tensor, Tensor]:
+    """Two views as tensors."""
+    return as_tensor(views[0]), as_tensor(views[1])
+
+
 def concat(tensors: Sequence[Tensor] | Tensor, second: Any = 0, dimension: int = 0) -> Tensor:
     """`concat(tensors, dimension=0)` or `concat(first, second, dimension=0)`."""
     if isinstance(tensors, View):
-        return _concat([tensors, second], dimension)
-    return _concat(list(tensors), second)
+        return as_tensor(_concat([tensors, second], dimension))
+    joined: Tensor = _concat(list(tensors), second)
+    return joined
 
 
 def append(first: Tensor, second: Tensor, dimension: int) -> Tensor:
-    """Join `first` and `second`, which lacks the dimension."""
+    """Append `second`, which has one dimension less, to `first`."""
     return _concat([first, second.expand([dimension])], dimension)

@@ -33,6 +33,7 @@ from tremula.frontends.poplar.program.programs import (
 )
 
 from ._enums import SyncType
+from ._tensor import Tensor
 
 #: a program that does nothing
 Nop = Program
@@ -45,7 +46,7 @@ class Copy(Program):
     `Copy(tensor, buffer[, offset])`.
     """
 
-    def __new__(cls, src: Any, dst: Any, *options: Any, name: str = "") -> Program:
+    def __new__(cls, src: Any, dst: Any, *options: Any, name: str = "") -> Program:  # type: ignore[misc]
         return make_copy(src, dst, options, name)
 
 
@@ -82,7 +83,7 @@ class Switch(_Switch):
 class PrintTensor(_PrintTensor):
     """`PrintTensor(tensor)` or `PrintTensor(title, tensor)`: print a tensor when the program runs."""
 
-    def __init__(self, title: str | View, tensor: View | str | None = None, fmt: Any = None) -> None:
+    def __init__(self, title: str | Tensor, tensor: Tensor | str | None = None, fmt: Any = None) -> None:
         if isinstance(title, View):  # the tensor alone, or followed by a name for profiles
             tensor, title = title, tensor or title.getDebugStr()
         if not isinstance(tensor, View):

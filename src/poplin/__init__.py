@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from poplar import Graph
 
@@ -91,8 +91,10 @@ def addCodelets(graph: Graph) -> None:
     """The functions of this library need no codelets to be added."""
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"poplin has no {name!r}: docs/poplar-libs-nn.md lists what there is")
+if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
+
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(f"poplin has no {name!r}: docs/poplar-libs-nn.md lists what is available")
 
 
 __all__ = [

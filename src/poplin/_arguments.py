@@ -12,7 +12,7 @@ class PlanningCache:
     """Plans that real functions keep between calls. Plans here are kept by the chip model, so this holds none."""
 
     def size(self) -> int:
-        """How many plans it holds."""
+        """The number of plans in the cache: always 0."""
         return 0
 
 

@@ -139,7 +139,7 @@ class ConvParams:
         return self.outputChannelsPerConvGroup
 
     def getNumConvGroups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return self.numConvGroups
 
     def getBatchSize(self) -> int:
@@ -148,7 +148,7 @@ class ConvParams:
 
     def getInputSize(self, dim: int) -> int:
         """The extent of the input."""
-        return self.inputFieldShape[dim]
+        return int(self.inputFieldShape[dim])
 
     def getInputFieldShape(self) -> list[int]:
         """The extents of the input."""

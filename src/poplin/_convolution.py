@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from poplar import Graph, Tensor
+from poplar._tensor import as_tensor
 from poplar.program import Sequence as Program
 from tremula.frontends.poplar.libs.poplin import conv_indices as _indices
 from tremula.frontends.poplar.libs.poplin import conv_params as _params
@@ -22,23 +24,25 @@ def convolution(
     """The convolution of `in_` (batch, channels, field) with weights (groups, output and input channels, kernel)."""
     name, chosen = ending("convolution", rest, debug, options).end()
     turn = bool(transposeAndFlipWeights)
-    return _core.convolve(graph, in_, weights, core_of(params), turn, prog, debug=name, options=chosen)
+    return as_tensor(
+        _core.convolve(graph, in_, weights, core_of(params), turn, prog, debug=name, options=chosen)
+    )
 
 
 def convolutionWithOutput(
     graph: Graph, in_: Tensor, weights: Tensor, out: Tensor, params: ConvParams, transposeAndFlipWeights: bool,
     prog: Program, *rest: Any, debug: Any = "", options: Any = None,
 ) -> None:  # fmt: skip
-    """The same, written to `out`."""
+    """Write the convolution to `out`."""
     name, chosen = ending("convolutionWithOutput", rest, debug, options).end()
     turn = bool(transposeAndFlipWeights)
     _core.convolve(graph, in_, weights, core_of(params), turn, prog, output=out, debug=name, options=chosen)
 
 
-def _create(where: str, operand: str):
+def _create(where: str, operand: str) -> Callable[..., Tensor]:
     def create(graph: Graph, params: ConvParams, *rest: Any, debug: Any = "", options: Any = None) -> Tensor:
         name, chosen = ending(where, rest, debug, options).end()
-        return _core.create_operand(graph, operand, core_of(params), name, chosen)
+        return as_tensor(_core.create_operand(graph, operand, core_of(params), name, chosen))
 
     create.__name__ = create.__qualname__ = where
     create.__doc__ = f"A tensor for the {operand} of a convolution."
@@ -54,7 +58,7 @@ def createBiases(graph: Graph, activations: Tensor, *rest: Any, debug: Any = "")
     """`createBiases(graph, activations[, params][, debug])`: a tensor with a bias for each channel."""
     values = [each for each in rest if not isinstance(each, ConvParams)]
     name, _ = ending("createBiases", values, debug).end()
-    return _core.create_biases(graph, activations, name)
+    return as_tensor(_core.create_biases(graph, activations, name))
 
 
 def weightsTransposeChansFlipXY(
@@ -77,7 +81,7 @@ def calculateWeightDeltas(
 ) -> Tensor:  # fmt: skip
     """The gradient of the weights; `params` are those of the forward pass."""
     name, chosen = ending("calculateWeightDeltas", rest, debug, options).end()
-    return _core.weight_deltas(graph, zDeltas, activations, core_of(params), prog, name, chosen)
+    return as_tensor(_core.weight_deltas(graph, zDeltas, activations, core_of(params), prog, name, chosen))
 
 
 def convolutionWeightUpdate(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from poplar import Graph, Tensor, Type
+from poplar._tensor import as_tensor
 from poplar.program import Sequence as Program
 from tremula.frontends.poplar.libs.poplin import matmul as _core
 from tremula.frontends.poplar.libs.poplin.options import matmul_planning
@@ -55,11 +56,15 @@ def matMulGroupedWithOutput(
     _multiply("matMulGroupedWithOutput", 3, graph, A, B, out, prog, rest, debug, options)
 
 
-def _multiply(where, rank, graph, A, B, out, prog, rest, debug, options):
+def _multiply(
+    where: str, rank: int, graph: Graph, A: Tensor, B: Tensor, out: Tensor | None, prog: Program, rest: Sequence[Any],
+    debug: Any, options: Any,
+) -> Tensor:  # fmt: skip
     given = ending(where, rest, debug, options)
     kind = given.maybe(Type)
     name, chosen = given.end()
-    return _core.multiply(graph, where, rank, A, B, prog, type=kind, output=out, debug=name, options=chosen)
+    made = _core.multiply(graph, where, rank, A, B, prog, type=kind, output=out, debug=name, options=chosen)
+    return as_tensor(made)
 
 
 def matMulAcc(
@@ -75,19 +80,19 @@ def matMulGroupedAcc(
     graph: Graph, C: Tensor, k: float | Tensor, A: Tensor, B: Tensor, prog: Program, *rest: Any, debug: Any = "",
     options: Any = None,
 ) -> None:  # fmt: skip
-    """The same for groups of matrices."""
+    """Add `k` times the products of groups of matrices to `C`."""
     name, chosen = ending("matMulGroupedAcc", rest, debug, options).end()
     _core.multiply_add("matMulGroupedAcc", 3, C, k, A, B, prog, debug=name, options=chosen)
 
 
-def _create(where: str, operand: str, rank: int):
+def _create(where: str, operand: str, rank: int) -> Callable[..., Tensor]:
     def create(graph: Graph, inputType: Type, *rest: Any, debug: Any = "", options: Any = None) -> Tensor:
         given = ending(where, rest, debug, options)
         outputType = given.maybe(Type) or inputType
         left, right = given.integers("aShape"), given.integers("bShape")
         name, chosen = given.end()
         kind = outputType if operand == "output" else inputType
-        return _core.create_operand(graph, where, operand, rank, kind, left, right, name, chosen)
+        return as_tensor(_core.create_operand(graph, where, operand, rank, kind, left, right, name, chosen))
 
     create.__name__ = create.__qualname__ = where
     create.__doc__ = (
@@ -127,11 +132,13 @@ def preArrangeMatMulGroupedInputRHS(
     debug: Any = "",
     options: Any = None,
 ) -> Tensor:
-    """The same for groups of matrices."""
+    """The right operand of a grouped product in the layout of a plan. All layouts are equal here, so it is `B`."""
     return _arranged("preArrangeMatMulGroupedInputRHS", aShape, B, rest, debug, options)
 
 
-def _arranged(where, aShape, B, rest, debug, options):
+def _arranged(
+    where: str, aShape: Sequence[int], B: Tensor, rest: Sequence[Any], debug: Any, options: Any
+) -> Tensor:
     given = ending(where, rest, debug, options)
     given.maybe(Type)
     _, chosen = given.end()

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from poplar import FLOAT, Graph, Tensor, Type
+from poplar._tensor import as_pair, as_tensor
 from poplar.program import Sequence as Program
 from tremula.frontends.poplar.libs.poplin import norms as _core
 
 from ._arguments import ending
 
 
-def _create(where: str, part: str):
+def _create(where: str, part: str) -> Callable[..., Tensor]:
     def create(graph: Graph, acts: Tensor, *rest: Any, debug: Any = "") -> Tensor:
         given = ending(where, rest, debug)
         kind = given.maybe(Type)
         name, _ = given.end()
-        return _core.per_channel(graph, acts, kind, name, part)
+        return as_tensor(_core.per_channel(graph, acts, kind, name, part))
 
     create.__name__ = create.__qualname__ = where
     create.__doc__ = f"`{where}(graph, acts[, type][, debug])`: a tensor with an element for each channel."
@@ -37,8 +39,10 @@ def normStatistics(
     partialsType: Type = FLOAT, debug: Any = "",
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The mean of each channel, and one over the root of its variance and `eps`."""
-    return _core.statistics(
-        graph, actsUngrouped, eps, prog, unbiasedVarEstimate, stableAlgo, partialsType, str(debug or "")
+    return as_pair(
+        _core.statistics(
+            graph, actsUngrouped, eps, prog, unbiasedVarEstimate, stableAlgo, partialsType, str(debug or "")
+        )
     )
 
 
@@ -46,14 +50,14 @@ def normWhiten(
     graph: Graph, acts: Tensor, mean: Tensor, iStdDev: Tensor, prog: Program, debug: Any = ""
 ) -> Tensor:
     """Subtract the means and multiply by the inverse deviations."""
-    return _core.whiten(graph, acts, mean, iStdDev, prog, str(debug or ""))
+    return as_tensor(_core.whiten(graph, acts, mean, iStdDev, prog, str(debug or "")))
 
 
 def normalise(
     graph: Graph, actsWhitened: Tensor, gamma: Tensor, beta: Tensor, prog: Program, debug: Any = ""
 ) -> Tensor:
     """Multiply each channel by its `gamma` and add its `beta`."""
-    return _core.normalise(graph, actsWhitened, gamma, beta, prog, str(debug or ""))
+    return as_tensor(_core.normalise(graph, actsWhitened, gamma, beta, prog, str(debug or "")))
 
 
 def normParamGradients(
@@ -65,12 +69,14 @@ def normParamGradients(
     debug: Any = "",
 ) -> tuple[Tensor, Tensor]:
     """The gradients of `gamma` and `beta`."""
-    return _core.parameter_gradients(graph, actsWhitened, gradsIn, prog, partialsType, str(debug or ""))
+    return as_pair(
+        _core.parameter_gradients(graph, actsWhitened, gradsIn, prog, partialsType, str(debug or ""))
+    )
 
 
 def normGradients(graph: Graph, gradsIn: Tensor, gamma: Tensor, prog: Program, debug: Any = "") -> Tensor:
     """The gradient of the whitened values."""
-    return _core.gradients(graph, gradsIn, gamma, prog, str(debug or ""))
+    return as_tensor(_core.gradients(graph, gradsIn, gamma, prog, str(debug or "")))
 
 
 def normStatisticsGradients(
@@ -78,6 +84,8 @@ def normStatisticsGradients(
     partialsType: Type = FLOAT, debug: Any = "",
 ) -> Tensor:  # fmt: skip
     """The gradient of the values, through whitening and statistics."""
-    return _core.statistics_gradients(
-        graph, actsWhitened, gradsIn, invStdDev, prog, partialsType, str(debug or "")
+    return as_tensor(
+        _core.statistics_gradients(
+            graph, actsWhitened, gradsIn, invStdDev, prog, partialsType, str(debug or "")
+        )
     )

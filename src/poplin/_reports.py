@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from poplar import Graph, Type
 from tremula.frontends.poplar.libs.poplin import convolution as _convolution
 from tremula.frontends.poplar.libs.poplin import matmul as _matmul
 from tremula.frontends.poplar.libs.poplin import plan_report as _core
-from tremula.frontends.poplar.libs.poplin.plan_report import PlanCosts
+from tremula.frontends.poplar.libs.poplin.plan_report import PlanCosts as PlanCosts
 
 from ._conv_params import ConvParams, core_of
 
@@ -21,7 +21,7 @@ def _tell(out: Any, text: str) -> str | None:
     return None
 
 
-def _product(rank: int):
+def _product(rank: int) -> Callable[..., str | None]:
     where = "matMulReportPlan" if rank == 2 else "matMulGroupedReportPlan"
 
     def report(
@@ -42,7 +42,7 @@ matMulReportPlan = _product(2)
 matMulGroupedReportPlan = _product(3)
 
 
-def _cost(graph: Graph, params: ConvParams, options: Any, role: str | None = None):
+def _cost(graph: Graph, params: ConvParams, options: Any, role: str | None = None) -> Any:
     core = core_of(params)
     core.check()
     return _core.cost_of(graph, _convolution.work_for("reportPlanInfo", core, dict(options or {}), role))
@@ -58,7 +58,7 @@ def reportPlanInfo(
 def reportWeightUpdatePlanInfo(
     out: Any, graph: Graph, fwdParams: ConvParams, fwdOptions: Any = None, cache: Any = None
 ) -> str | None:
-    """The same for the gradient of its weights."""
+    """Write the plan of the gradient of its weights to a file. With None as the file, return the text."""
     return _tell(out, _core.in_words(_cost(graph, fwdParams, fwdOptions, "weight_gradient")))
 
 

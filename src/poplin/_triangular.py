@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from poplar import Graph, Tensor, Type
+from poplar._tensor import as_tensor, as_tensors
 from poplar.program import Sequence as Program
 from tremula.frontends.poplar.libs.outputs import like
 from tremula.frontends.poplar.libs.poplin import mesh as _mesh
@@ -18,7 +19,7 @@ def triangularMask(
     graph: Graph, a: Tensor, lower: bool, unitDiagonal: bool, prog: Program, debug: Any = ""
 ) -> Tensor:
     """One triangle of a matrix, zeros elsewhere."""
-    return _core.mask(graph, a, lower, unitDiagonal, prog, str(debug or ""))
+    return as_tensor(_core.mask(graph, a, lower, unitDiagonal, prog, str(debug or "")))
 
 
 def triangularSolve(
@@ -27,7 +28,7 @@ def triangularSolve(
 ) -> Tensor:  # fmt: skip
     """Solve `a x = b`, or `x a = b` where `leftSide` is false."""
     name, chosen = ending("triangularSolve", rest, debug, options).end()
-    return _core.solve(graph, a, b, leftSide, lower, unitDiagonal, prog, name, chosen)
+    return as_tensor(_core.solve(graph, a, b, leftSide, lower, unitDiagonal, prog, name, chosen))
 
 
 def createTriangularSolveInputLHS(
@@ -36,7 +37,7 @@ def createTriangularSolveInputLHS(
 ) -> Tensor:  # fmt: skip
     """A tensor for the matrix of a system."""
     name, chosen = ending("createTriangularSolveInputLHS", rest, debug, options).end()
-    return _core.create_input(graph, inputType, aShape, name, "lhs", chosen)
+    return as_tensor(_core.create_input(graph, inputType, aShape, name, "lhs", chosen))
 
 
 def createTriangularSolveInputRHS(
@@ -45,7 +46,7 @@ def createTriangularSolveInputRHS(
 ) -> Tensor:  # fmt: skip
     """A tensor for the right side of a system."""
     name, chosen = ending("createTriangularSolveInputRHS", rest, debug, options).end()
-    return _core.create_input(graph, inputType, bShape, name, "rhs", chosen)
+    return as_tensor(_core.create_input(graph, inputType, bShape, name, "rhs", chosen))
 
 
 def cholesky(
@@ -55,13 +56,13 @@ def cholesky(
     name, chosen = ending("cholesky", rest, debug, options).end()
     made = like(graph, a, a.elementType(), name)
     _core.cholesky(a, made, lower, prog, name, chosen)
-    return made
+    return as_tensor(made)
 
 
 def choleskyInPlace(
     graph: Graph, a: Tensor, lower: bool, prog: Program, *rest: Any, debug: Any = "", options: Any = None
 ) -> None:
-    """The same, written over `a`."""
+    """Replace `a` by its Cholesky factor."""
     name, chosen = ending("choleskyInPlace", rest, debug, options).end()
     _core.cholesky(a, a, lower, prog, name, chosen)
 
@@ -77,14 +78,14 @@ def createCholeskyInput(
 ) -> Tensor:
     """A tensor for the matrices."""
     name, chosen = ending("createCholeskyInput", rest, debug, options).end()
-    return _core.create_input(graph, type, shape, name, "cholesky", chosen)
+    return as_tensor(_core.create_input(graph, type, shape, name, "cholesky", chosen))
 
 
 def linspace(graph: Graph, type: Type, left: float, right: float, count: int, debug: Any = "") -> Tensor:
     """A constant of `count` evenly spaced numbers."""
-    return _mesh.linspace(graph, type, left, right, count, str(debug or ""))
+    return as_tensor(_mesh.linspace(graph, type, left, right, count, str(debug or "")))
 
 
 def meshgrid2d(graph: Graph, x: Tensor, y: Tensor) -> list[Tensor]:
     """The coordinates of the points of a grid."""
-    return _mesh.grid(x, y)
+    return as_tensors(_mesh.grid(x, y))

@@ -76,7 +76,8 @@ def createWeights(
 ) -> Tensor:
     """A tensor for the weights of one of the convolutions."""
     each = _of(CreateTensorArgs, args[weightsIndex])
-    return _single.createWeights(graph, each.params, each.name, each.options)
+    made: Tensor = _single.createWeights(graph, each.params, each.name, each.options)
+    return made
 
 
 def createInput(
@@ -84,7 +85,8 @@ def createInput(
 ) -> Tensor:
     """A tensor for the input of one of the convolutions."""
     each = _of(CreateTensorArgs, args[inputIndex])
-    return _single.createInput(graph, each.params, each.name, each.options)
+    made: Tensor = _single.createInput(graph, each.params, each.name, each.options)
+    return made
 
 
 def convolution(

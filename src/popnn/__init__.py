@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from poplar import Graph
 from poplin import createNormBeta, createNormGamma, createNormParams
@@ -54,10 +54,12 @@ def addCodelets(graph: Graph) -> None:
     """The functions of this library need no codelets to be added."""
 
 
-def __getattr__(name: str) -> Any:
-    if name == "in":
-        return in_
-    raise AttributeError(f"popnn has no {name!r}: docs/poplar-libs-nn.md lists what there is")
+if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
+
+    def __getattr__(name: str) -> Any:
+        if name == "in":
+            return in_
+        raise AttributeError(f"popnn has no {name!r}: docs/poplar-libs-nn.md lists what is available")
 
 
 __all__ = [

@@ -1,12 +1,13 @@
-"""Norms over groups of channels, from which those of layers and instances are made: they have one group, or as many
-groups as channels."""
+"""Norms over groups of channels. Layer norms have one group, instance norms one group per channel."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from poplar import FLOAT, Graph, Tensor, Type
+from poplar._tensor import as_pair, as_tensor
 from poplar.program import Sequence as Program
+from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.arguments import Arguments
 from tremula.frontends.poplar.libs.poplin import norms as _core
 from tremula.frontends.poplar.libs.popnn import groups as _groups
@@ -21,14 +22,19 @@ def statistics(
     where = "groupNormStatistics"
     name, chosen = Arguments(where, rest, debug, options).end()
     turned = _groups.grouped(where, acts, int(numGroups), _groups.strided(where, chosen))
-    return _core.statistics(graph, turned, eps, prog, unbiasedVarEstimate, stableAlgo, partialsType, name)
+    return as_pair(
+        _core.statistics(graph, turned, eps, prog, unbiasedVarEstimate, stableAlgo, partialsType, name)
+    )
 
 
-def _whiten(graph, acts, mean, deviation, prog, name, chosen):
+def _whiten(
+    graph: Graph, acts: View, mean: View, deviation: View, prog: Program, name: str, chosen: dict[str, str]
+) -> Tensor:
     where = "groupNormWhiten"
     apart = _groups.strided(where, chosen)
     turned = _groups.grouped(where, acts, _groups.groups_of(where, acts, mean), apart)
-    return _groups.ungrouped(_core.whiten(graph, turned, mean, deviation, prog, name), acts.dim(0), apart)
+    whitened = _core.whiten(graph, turned, mean, deviation, prog, name)
+    return as_tensor(_groups.ungrouped(whitened, acts.shape[0], apart))
 
 
 def whiten(
@@ -48,7 +54,7 @@ def normalise(
     """Normalised and whitened values."""
     name, chosen = Arguments("groupNormalise", rest, debug, options).end()
     whitened = _whiten(graph, acts, mean, invStdDev, prog, name, chosen)
-    return _core.normalise(graph, whitened, gamma, beta, prog, name), whitened
+    return as_tensor(_core.normalise(graph, whitened, gamma, beta, prog, name)), whitened
 
 
 def param_gradients(
@@ -62,7 +68,7 @@ def param_gradients(
     partials = given.maybe(Type) or FLOAT
     name, chosen = given.end()
     whitened = acts if known is None else _whiten(graph, acts, *known, prog, name, chosen)
-    return _core.parameter_gradients(graph, whitened, gradsIn, prog, partials, name)
+    return as_pair(_core.parameter_gradients(graph, whitened, gradsIn, prog, partials, name))
 
 
 def gradients(
@@ -72,7 +78,7 @@ def gradients(
     `(graph, actsWhitened, gradsIn, invStdDev, gamma, prog[, partialsType])`."""
     where = "groupNormGradients"
     given = Arguments(where, rest, debug, options)
-    tensors: list[Tensor] = []
+    tensors: list[View] = []
     while given.next_is(Tensor):
         tensors.append(given.view("tensor"))
     prog = given.program()
@@ -86,7 +92,7 @@ def gradients(
     found = _core.statistics_gradients(
         graph, turned, _groups.grouped(where, scaled, count, apart), deviation, prog, partials, name
     )
-    return _groups.ungrouped(found, acts.dim(0), apart)
+    return as_tensor(_groups.ungrouped(found, acts.dim(0), apart))
 
 
 def param_update(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from poplar import Graph, Tensor
+from poplar._tensor import as_pair, as_tensor
 from poplar.program import Program, Sequence
+from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.arguments import Arguments
 from tremula.frontends.poplar.libs.checks import refuse
 from tremula.frontends.poplar.libs.popnn import loss as _core
-from tremula.frontends.poplar.libs.popnn.loss import LossType
+from tremula.frontends.poplar.libs.popnn.loss import LossType as LossType
 
 
 def calcLoss(
@@ -25,7 +27,7 @@ def calcLoss(
     [, debug])`: a program that computes the loss of each row and the gradient of the outputs, and adds the number of
     right rows to `numCorrect`."""
     given = Arguments("calcLoss", rest, debug)
-    extra: list[Tensor] = []
+    extra: list[View] = []
     while given.next_is(Tensor):
         extra.append(given.view("tensor"))
     kind = LossType(given.any("lossType"))
@@ -48,22 +50,22 @@ def calcAccuracy(
 
 def maxAndArgMax(graph: Graph, input: Tensor, prog: Sequence, debug: Any = "") -> tuple[Tensor, Tensor]:
     """The largest element of each row, and its place."""
-    return _core.extremes(graph, "maxAndArgMax", input, True, prog, str(debug or ""))
+    return as_pair(_core.extremes(graph, "maxAndArgMax", input, True, prog, str(debug or "")))
 
 
 def minAndArgMin(graph: Graph, input: Tensor, prog: Sequence, debug: Any = "") -> tuple[Tensor, Tensor]:
     """The smallest element of each row, and its place."""
-    return _core.extremes(graph, "minAndArgMin", input, False, prog, str(debug or ""))
+    return as_pair(_core.extremes(graph, "minAndArgMin", input, False, prog, str(debug or "")))
 
 
 def argMax(graph: Graph, input: Tensor, prog: Sequence, debug: Any = "") -> Tensor:
     """The place of the largest element of each row."""
-    return _core.extremes(graph, "argMax", input, True, prog, str(debug or ""))[1]
+    return as_tensor(_core.extremes(graph, "argMax", input, True, prog, str(debug or ""))[1])
 
 
 def argMin(graph: Graph, input: Tensor, prog: Sequence, debug: Any = "") -> Tensor:
     """The place of the smallest element of each row."""
-    return _core.extremes(graph, "argMin", input, False, prog, str(debug or ""))[1]
+    return as_tensor(_core.extremes(graph, "argMin", input, False, prog, str(debug or ""))[1])
 
 
 def topK(
@@ -75,10 +77,10 @@ def topK(
     prog: Sequence,
     debug: Any = "",
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """The `K` largest elements of each row. `indices` is a list that their places are put into; with None both are
+    """The `K` largest elements of each row. `indices` is a list that receives their positions. With None, both are
     returned."""
     values, places = _core.largest(graph, input, int(K), sort, prog, str(debug or ""))
     if indices is None:
-        return values, places
-    indices[:] = [places]
-    return values
+        return as_pair((values, places))
+    indices[:] = [as_tensor(places)]
+    return as_tensor(values)

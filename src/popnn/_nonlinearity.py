@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from poplar import ComputeSet, Graph, Tensor
+from poplar._tensor import as_tensor
 from poplar.program import Sequence as Program
 from tremula.frontends.poplar.libs.checks import joined
 from tremula.frontends.poplar.libs.outputs import like
 from tremula.frontends.poplar.libs.popnn import nonlinearity as _core
 from tremula.frontends.poplar.libs.popnn import nonlinearity_vertices as _vertices
-from tremula.frontends.poplar.libs.popnn.nonlinearity import NonLinearityType
+from tremula.frontends.poplar.libs.popnn.nonlinearity import NonLinearityType as NonLinearityType
 
 
 def nonLinearity(
     graph: Graph, nonLinearityType: NonLinearityType, t: Tensor, prog: Program, debug: Any = ""
 ) -> Tensor:
     """The non-linearity of a tensor; softmax is over the innermost dimension."""
-    return _core.applied(graph, NonLinearityType(nonLinearityType), t, prog, str(debug or ""))
+    return as_tensor(_core.applied(graph, NonLinearityType(nonLinearityType), t, prog, str(debug or "")))
 
 
 def nonLinearityInPlace(
     graph: Graph, nonLinearityType: NonLinearityType, t: Tensor, prog: Program | ComputeSet, debug: Any = ""
 ) -> None:
-    """The same, written over the tensor: by a program in a sequence, or by vertices in a compute set."""
+    """Replace a tensor by its non-linearity: with a program in a sequence, or with vertices in a compute set."""
     kind = NonLinearityType(nonLinearityType)
     if isinstance(prog, ComputeSet):
         _vertices.apply_on_tiles(graph, kind, t, prog)
@@ -44,23 +46,23 @@ def nonLinearityInputGradient(
     the input of GELU, GELU_ERF and SWISH."""
     kind, name = NonLinearityType(nonLinearityType), str(debug or "")
     if isinstance(prog, ComputeSet):
-        return _vertices.gradient_on_tiles(graph, kind, act, outGradient, prog, name)
-    return _core.gradient(graph, kind, act, outGradient, prog, name)
+        return as_tensor(_vertices.gradient_on_tiles(graph, kind, act, outGradient, prog, name))
+    return as_tensor(_core.gradient(graph, kind, act, outGradient, prog, name))
 
 
 def logSoftmax(graph: Graph, t: Tensor, prog: Program, debug: Any = "") -> Tensor:
     """The logarithm of a stable softmax over the innermost dimension."""
     made = like(graph, t, t.elementType(), joined(str(debug or ""), "logSoftmax"))
     _core.log_softmax(t, made, prog, str(debug or ""))
-    return made
+    return as_tensor(made)
 
 
 def logSoftmaxInPlace(graph: Graph, t: Tensor, prog: Program, debug: Any = "") -> None:
-    """The same, written over the tensor."""
+    """Replace a tensor by the logarithm of its softmax."""
     _core.log_softmax(t, t, prog, str(debug or ""))
 
 
-def _both(name: str, kind: NonLinearityType):
+def _both(name: str, kind: NonLinearityType) -> tuple[Callable[..., Tensor], Callable[..., None]]:
     def plain(graph: Graph, t: Tensor, prog: Program, debug: Any = "") -> Tensor:
         return nonLinearity(graph, kind, t, prog, debug)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from poplar import FLOAT, Graph, Tensor, Type
+from poplar._tensor import as_pair, as_tensor
 from poplar.program import Sequence as Program
+from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.arguments import Arguments
 from tremula.frontends.poplar.libs.options import check
 from tremula.frontends.poplar.libs.poplin import norms as _core
-
-from ._group_norm import update_parameters
+from tremula.frontends.poplar.libs.popnn.groups import update as update_parameters
 
 
 def _end(where: str, given: Arguments) -> str:
@@ -25,7 +26,9 @@ def batchNormStatistics(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The mean of each channel, and one over the root of its variance and `eps`."""
     name = _end("batchNormStatistics", Arguments("batchNormStatistics", rest, debug, options))
-    return _core.statistics(graph, acts, eps, prog, unbiasedVarEstimate, stableAlgo, partialsType, name)
+    return as_pair(
+        _core.statistics(graph, acts, eps, prog, unbiasedVarEstimate, stableAlgo, partialsType, name)
+    )
 
 
 def batchNormWhiten(
@@ -34,7 +37,7 @@ def batchNormWhiten(
 ) -> Tensor:  # fmt: skip
     """Subtract the means and multiply by the inverse deviations."""
     name = _end("batchNormWhiten", Arguments("batchNormWhiten", rest, debug, options))
-    return _core.whiten(graph, acts, mean, invStdDev, prog, name)
+    return as_tensor(_core.whiten(graph, acts, mean, invStdDev, prog, name))
 
 
 def batchNormalise(
@@ -45,11 +48,11 @@ def batchNormalise(
     given = Arguments("batchNormalise", rest, debug, options)
     if not given.next_is(Tensor):
         prog = given.program()
-        return _core.normalise(graph, acts, gamma, beta, prog, _end("batchNormalise", given))
+        return as_tensor(_core.normalise(graph, acts, gamma, beta, prog, _end("batchNormalise", given)))
     mean, deviation, prog = given.view("mean"), given.view("invStdDev"), given.program()
     name = _end("batchNormalise", given)
     whitened = _core.whiten(graph, acts, mean, deviation, prog, name)
-    return _core.normalise(graph, whitened, gamma, beta, prog, name), whitened
+    return as_pair((_core.normalise(graph, whitened, gamma, beta, prog, name), whitened))
 
 
 def batchNormParamGradients(
@@ -63,7 +66,7 @@ def batchNormParamGradients(
     partials = given.maybe(Type) or FLOAT
     name = _end("batchNormParamGradients", given)
     whitened = acts if statistics is None else _core.whiten(graph, acts, *statistics, prog, name)
-    return _core.parameter_gradients(graph, whitened, gradsIn, prog, partials, name)
+    return as_pair(_core.parameter_gradients(graph, whitened, gradsIn, prog, partials, name))
 
 
 def batchNormGradients(
@@ -72,7 +75,7 @@ def batchNormGradients(
     """The gradient of the values: `batchNormGradients(graph, acts, gradsIn, mean, invStdDev, gamma, prog[,
     partialsType])`, or `batchNormGradients(graph, actsWhitened, gradsIn, invStdDev, gamma, prog[, partialsType])`."""
     given = Arguments("batchNormGradients", rest, debug, options)
-    tensors: list[Tensor] = []
+    tensors: list[View] = []
     while given.next_is(Tensor):
         tensors.append(given.view("tensor"))
     prog = given.program()
@@ -81,7 +84,7 @@ def batchNormGradients(
     deviation, gamma = tensors[-2:]
     whitened = acts if len(tensors) == 2 else _core.whiten(graph, acts, tensors[0], deviation, prog, name)
     scaled = _core.gradients(graph, gradsIn, gamma, prog, name)
-    return _core.statistics_gradients(graph, whitened, scaled, deviation, prog, partials, name)
+    return as_tensor(_core.statistics_gradients(graph, whitened, scaled, deviation, prog, partials, name))
 
 
 def batchNormParamUpdate(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from poplar import Graph, Tensor, Type
+from poplar._tensor import as_tensor
 from poplar.program import Sequence as Program
 from tremula.frontends.poplar.libs.arguments import Arguments
 from tremula.frontends.poplar.libs.checks import joined
@@ -34,17 +36,17 @@ def createDataInput(
     graph: Graph, type: Type, batchSize: int, maxTime: int, numClasses: int, plan: Plan, debug: Any = ""
 ) -> Tensor:
     """A tensor for data: time by batch by classes."""
-    return linear(graph, type, (maxTime, batchSize, numClasses), joined(str(debug or ""), "data"))
+    return as_tensor(linear(graph, type, (maxTime, batchSize, numClasses), joined(str(debug or ""), "data")))
 
 
 def createLabelsInput(
     graph: Graph, type: Type, batchSize: int, maxLabelLength: int, plan: Plan, debug: Any = ""
 ) -> Tensor:
     """A tensor for labels: batch by length."""
-    return linear(graph, type, (batchSize, maxLabelLength), joined(str(debug or ""), "labels"))
+    return as_tensor(linear(graph, type, (batchSize, maxLabelLength), joined(str(debug or ""), "labels")))
 
 
-def _loss(where: str, logits: bool, gradient: bool):
+def _loss(where: str, logits: bool, gradient: bool) -> Callable[..., Any]:
     def loss(
         graph: Graph, outType: Type, data: Tensor, labels: Tensor, dataLengths: Tensor, labelLengths: Tensor,
         prog: Program, blankClass: int, plan: Plan | None = None, *rest: Any, debug: Any = "", options: Any = None,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from poplar import Graph, Tensor, Type
+from poplar._tensor import as_tensor, as_tensors
 from poplar.program import Sequence as Program
 from poplin._arguments import ending
+from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.checks import joined as named
 from tremula.frontends.poplar.libs.outputs import linear
 from tremula.frontends.poplar.libs.popnn import gru as _core
@@ -75,16 +78,16 @@ class GruWeights(NamedTuple):
     biases: Tensor
 
 
-def _layer(params: Any, lengths: Tensor | None = None) -> Layer:
+def _layer(params: Any, lengths: Any = None) -> Layer:
     return (params if isinstance(params, GruParams) else GruParams(*params)).layer(lengths)
 
 
-def _create(where: str, shape: Any):
+def _create(where: str, shape: Any) -> Callable[..., Tensor]:
     def create(graph: Graph, params: GruParams, *rest: Any, debug: Any = "", options: Any = None) -> Tensor:
         layer = _layer(params)
         name, chosen = ending(where, rest, debug, options).end()
         layer.work(where, chosen, gradient=False)
-        return linear(graph, layer.type, shape(layer), named(name, where.removeprefix("create")))
+        return as_tensor(linear(graph, layer.type, shape(layer), named(name, where.removeprefix("create"))))
 
     create.__name__ = create.__qualname__ = where
     create.__doc__ = f"`{where}(graph, params[, debug[, options[, cache]]])`: a tensor for a GRU layer."
@@ -110,7 +113,10 @@ def createWeights(graph: Graph, params: GruParams, *rest: Any, **named_: Any) ->
     return GruWeights(*kernel, createWeightsBiases(graph, params, *rest, **named_))
 
 
-def _forward(where, graph, params, state, source, rest, debug, options, attended):
+def _forward(
+    where: str, graph: Graph, params: GruParams, state: Tensor, source: Tensor, rest: Sequence[Any], debug: Any,
+    options: Any, attended: bool,
+) -> Any:  # fmt: skip
     given = ending(where, rest, debug, options)
     lengths = given.view("realTimeSteps") if given.next_is(Tensor) else None
     weights, wish = given.any("weights"), given.any("intermediates")
@@ -145,14 +151,14 @@ def auGruFwd(
     debug: Any = "",
     options: Any = None,
 ) -> Any:
-    """The same with attention scores, after the intermediates: they weaken the update gate."""
+    """`gruFwd` with attention scores, after the intermediates. They scale down the update gate."""
     return _forward("auGruFwd", graph, params, stateInit, in_, rest, debug, options, True)
 
 
 class _Backward:
     """The arguments of a backward pass: those that its forms share."""
 
-    def __init__(self, where, params, rest, debug, options):
+    def __init__(self, where: str, params: GruParams, rest: Sequence[Any], debug: Any, options: Any) -> None:
         self.given = ending(where, rest, debug, options)
         self.prog = self.given.program()
         self.state, self.kept = self.given.view("fwdOutputInit"), self.given.view("fwdIntermediates")
@@ -164,7 +170,7 @@ class _Backward:
         self.layer = _layer(params, tensors[0] if len(tensors) == 3 else None)
         self.output, self.outer = tensors[-2:]
 
-    def run(self, graph, attention, name, chosen):
+    def run(self, graph: Graph, attention: View | None, name: str, chosen: Any) -> Any:
         return _core.backward(
             graph,
             self.layer,
@@ -178,11 +184,11 @@ class _Backward:
             chosen,
         )
 
-    def update(self, graph, sums, name, chosen):
+    def update(self, graph: Graph, sums: Any, name: str, chosen: Any) -> GruWeights:
         made = _core.weight_update(
             graph, self.layer, self.prog, self.state, self.kept, sums, self.input, name, chosen
         )
-        return GruWeights(*made.views())
+        return GruWeights(*as_tensors(made.views()))
 
 
 def gruBwd(graph: Graph, params: GruParams, *rest: Any, debug: Any = "", options: Any = None) -> Any:
@@ -196,7 +202,7 @@ def gruBwd(graph: Graph, params: GruParams, *rest: Any, debug: Any = "", options
 
 
 def gruBwdWithWU(graph: Graph, params: GruParams, *rest: Any, debug: Any = "", options: Any = None) -> Any:
-    """The same, with `weightsGrad` (a GruWeights) in the place of the intermediates."""
+    """`gruBwd` with `weightsGrad` (a GruWeights) instead of the intermediates."""
     back = _Backward("gruBwdWithWU", params, rest, debug, options)
     wish_input, wish_weights = back.given.any("inputGrad"), back.given.any("weightsGrad")
     name, chosen = back.given.end()
@@ -237,7 +243,7 @@ def gruWU(
     made = _core.weight_update(
         graph, _layer(params), prog, fwdOutputInit, fwdIntermediates, bwdIntermediates, input, name, chosen
     )
-    return GruWeights(*made.views())
+    return GruWeights(*as_tensors(made.views()))
 
 
 auGruWU = gruWU

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NamedTuple
 
 from poplar import Graph, Tensor, Type
+from poplar._tensor import as_tensor, as_tensors
 from poplar.program import Sequence as Program
 from poplin._arguments import ending
 from tremula.frontends.poplar.libs.checks import joined as named
@@ -93,12 +95,12 @@ def _layer(params: Any) -> Layer:
     return (params if isinstance(params, LstmParams) else LstmParams(*params)).layer()
 
 
-def _create(where: str, shape: Any):
+def _create(where: str, shape: Any) -> Callable[..., Tensor]:
     def create(graph: Graph, params: LstmParams, *rest: Any, debug: Any = "", options: Any = None) -> Tensor:
         layer = _layer(params)
         name, chosen = ending(where, rest, debug, options).end()
         layer.work(where, chosen, gradient=False)
-        return linear(graph, layer.type, shape(layer), named(name, where.removeprefix("create")))
+        return as_tensor(linear(graph, layer.type, shape(layer), named(name, where.removeprefix("create"))))
 
     create.__name__ = create.__qualname__ = where
     create.__doc__ = f"`{where}(graph, params[, debug[, options[, cache]]])`: a tensor for an LSTM layer."
@@ -140,24 +142,27 @@ def createWeights(graph: Graph, params: LstmParams, *rest: Any, **named_: Any) -
 def lstmFwd(
     graph: Graph, params: LstmParams, stateInit: LstmState, in_: Tensor, weights: LstmWeights, intermediates: Any,
     fwdProg: Program, *rest: Any, debug: Any = "", options: Any = None,
-) -> tuple[Tensor, ...]:  # fmt: skip
+) -> Any:  # fmt: skip
     """The outputs and the last cell state. `intermediates`: None, a list for what the backward pass needs, or True to
     have it as a third result."""
     name, chosen = ending("lstmFwd", rest, debug, options).end()
     made, cell, kept = _core.forward(
-        graph, _layer(params), tuple(stateInit), in_, Weights(*weights), fwdProg, name, chosen
+        graph, _layer(params), (stateInit[0], stateInit[1]), in_, Weights(*weights), fwdProg, name, chosen
     )
     return joined((made, cell), deliver(intermediates, kept))
 
 
-def _backward(graph, params, prog, state, kept, weights, outer, last, name, chosen):
-    given = (None, None)
+def _backward(
+    graph: Graph, params: LstmParams, prog: Program, state: LstmState, kept: Tensor, weights: LstmWeights,
+    outer: Tensor, last: Any, name: str, chosen: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    given: Any = (None, None)
     if isinstance(last, Tensor):
         given = (None, last)
     elif last is not None:
         given = tuple(last)
     return _core.backward(
-        graph, _layer(params), prog, tuple(state), kept, Weights(*weights), outer, given, name, chosen
+        graph, _layer(params), prog, (state[0], state[1]), kept, Weights(*weights), outer, given, name, chosen
     )
 
 
@@ -195,14 +200,14 @@ def lstmWU(
         graph,
         _layer(params),
         prog,
-        tuple(fwdStateInit),
+        (fwdStateInit[0], fwdStateInit[1]),
         fwdIntermediates,
         bwdIntermediates,
         input,
         name,
         chosen,
     )
-    return LstmWeights(*made.views())
+    return LstmWeights(*as_tensors(made.views()))
 
 
 def lstmBwdWithWU(

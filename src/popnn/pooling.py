@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from poplar import Graph, Tensor, Type
+from poplar._tensor import as_tensor
 from poplar.program import Sequence as Program
 from tremula.frontends.poplar.libs.arguments import Arguments
 from tremula.frontends.poplar.libs.popnn import pooling as _core
-from tremula.frontends.poplar.libs.popnn.pooling import PoolingType
+from tremula.frontends.poplar.libs.popnn.pooling import PoolingType as PoolingType
 
 
 @dataclass
@@ -36,9 +37,11 @@ class PoolParams:
             self.inputTruncationOrPaddingLower,
             self.inputTruncationOrPaddingUpper,
         )
-        plain = (tuple(int(value) for value in each) for each in lists)
+        field, kernel, stride, lower, upper = (tuple(int(value) for value in each) for each in lists)
         kind = PoolingType(self.poolingType)
-        return _core.PoolParams(kind, *plain, int(self.numChannels), int(self.batchSize), self.dType)
+        return _core.PoolParams(
+            kind, field, kernel, stride, lower, upper, int(self.numChannels), int(self.batchSize), self.dType
+        )
 
     def getOutputFieldShape(self) -> list[int]:
         """The extents of the output."""
@@ -88,7 +91,7 @@ def pool(
 ) -> Tensor:
     """Pool `in_` (batch, channels, field)."""
     name, chosen = Arguments("pool", rest, debug, options).end()
-    return _core.pool(graph, _core_of(params), in_, prog, name, chosen)
+    return as_tensor(_core.pool(graph, _core_of(params), in_, prog, name, chosen))
 
 
 def poolInputGradient(
@@ -108,4 +111,6 @@ def poolInputGradient(
         scaled = bool(given.any("useScaledGradient"))
     prog = given.program()
     name, chosen = given.end()
-    return _core.gradient(graph, _core_of(params), source, pooled, outer, scaled, prog, name, chosen)
+    return as_tensor(
+        _core.gradient(graph, _core_of(params), source, pooled, outer, scaled, prog, name, chosen)
+    )

@@ -1,4 +1,4 @@
-"""The forward pass of the plain recurrent layer; extents, and wishes for results that C++ gives as pointers."""
+"""The forward pass of the plain recurrent layer, and the optional results that C++ returns through pointers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from poplar import FLOAT, Graph, Tensor, Type
+from poplar._tensor import as_tensor
 from poplar.program import Sequence as Program
 from tremula.frontends.poplar.libs.checks import joined as named
 from tremula.frontends.poplar.libs.outputs import linear
@@ -34,7 +35,7 @@ class RnnParams:
         return self.varTimeSteps is not None and self.varTimeSteps.numElements() > 1
 
 
-def deliver(wish: Any, value: Tensor) -> list[Tensor]:
+def deliver(wish: Any, value: Any) -> list[Any]:
     """Give a result that was wished for: put it into a list, or return it where the wish was True."""
     if isinstance(wish, list):
         wish[:] = [value]
@@ -58,7 +59,7 @@ def createInput(
     partialsType: Type = FLOAT, inferenceOnly: bool = False, debug: Any = "", cache: Any = None,
 ) -> Tensor:  # fmt: skip
     """A tensor for the inputs of a plain layer: steps by batch by inputs."""
-    return linear(graph, dType, (numSteps, batchSize, inputSize), named(str(debug or ""), "input"))
+    return as_tensor(linear(graph, dType, (numSteps, batchSize, inputSize), named(str(debug or ""), "input")))
 
 
 def createFwdState(
@@ -69,7 +70,7 @@ def createFwdState(
     made = linear(graph, dType, (batchSize, outputSize), named(str(debug or ""), "fwdState"))
     if initState:
         zero_state([made], prog, str(debug or ""))
-    return made
+    return as_tensor(made)
 
 
 def getOutputFromFwdState(fwdState: Tensor) -> Tensor:
@@ -82,7 +83,7 @@ def createWeightsInput(
     partialsType: Type = FLOAT, inferenceOnly: bool = False, debug: Any = "", cache: Any = None,
 ) -> Tensor:  # fmt: skip
     """The weights of the inputs: inputs by outputs."""
-    return linear(graph, dType, (inputSize, outputSize), named(str(debug or ""), "weightsInput"))
+    return as_tensor(linear(graph, dType, (inputSize, outputSize), named(str(debug or ""), "weightsInput")))
 
 
 def createWeightsFeedback(
@@ -90,7 +91,9 @@ def createWeightsFeedback(
     debug: Any = "", cache: Any = None,
 ) -> Tensor:  # fmt: skip
     """The weights of the step before: outputs by outputs."""
-    return linear(graph, dType, (outputSize, outputSize), named(str(debug or ""), "weightsFeedback"))
+    return as_tensor(
+        linear(graph, dType, (outputSize, outputSize), named(str(debug or ""), "weightsFeedback"))
+    )
 
 
 def forwardWeightInput(
@@ -103,7 +106,7 @@ def forwardWeightInput(
         graph, "forwardWeightInput", 2, flat, weights, prog,
         debug=str(debug or ""), options=_options(partialsType, inferenceOnly),
     )  # fmt: skip
-    return made.reshape((actIn.dim(0), actIn.dim(1), weights.dim(1)))
+    return as_tensor(made.reshape((actIn.dim(0), actIn.dim(1), weights.dim(1))))
 
 
 def forwardIterate(
@@ -113,6 +116,6 @@ def forwardIterate(
 ) -> Tensor:  # fmt: skip
     """The outputs of all steps."""
     kind, options = NonLinearityType(nonLinearityType), _options(partialsType, inferenceOnly)
-    return iterate(
-        graph, feedFwdIn, initState, feedbackWeights, biases, prog, kind, str(debug or ""), options
+    return as_tensor(
+        iterate(graph, feedFwdIn, initState, feedbackWeights, biases, prog, kind, str(debug or ""), options)
     )

@@ -1,10 +1,13 @@
 """Operations on tensors: element-wise functions, reductions, slices, sorting and more, with the names of C++.
 
-`docs/poplar-libs.md` says what is there. Every function adds programs to a sequence and computes when they run.
+`docs/poplar-libs.md` lists the functions. Every function adds programs to a sequence and computes when they run.
 """
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from poplar import Graph
 from tremula.frontends.poplar.libs.popops.operations import BinaryOpType, TernaryOpType, UnaryOpType
 
 from . import embedding, expr, padding, rearrange
@@ -26,12 +29,12 @@ from ._tensors import *
 from ._tensors import __all__ as _tensors
 
 
-def addCodelets(graph) -> None:
-    """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
+def addCodelets(graph: Graph) -> None:
+    """Add the library's codelets to a graph. This does nothing, because functions need no codelets here."""
 
 
-def __getattr__(name: str):
-    raise AttributeError(f"popops has no {name!r}; docs/poplar-libs.md lists what it has and what it has not")
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(f"popops has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [

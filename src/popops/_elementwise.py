@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from poplar import Graph, Tensor
+from poplar._tensor import as_tensor
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.arguments import Arguments
 from tremula.frontends.poplar.libs.errors import PoplibsError
@@ -26,7 +28,7 @@ from tremula.frontends.poplar.types import Type
 _OPERATIONS = (UnaryOpType, BinaryOpType, TernaryOpType)
 
 
-def map(graph, expr, *arguments, debug="", options=None):
+def map(graph: Graph, expr: Any, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
     """`map(graph, expression, tensors, prog)`, `map(graph, operation, tensor..., prog)`; a list of expressions gives a
     list of tensors."""
     taken = Arguments("popops::map", arguments, debug, options)
@@ -36,7 +38,7 @@ def map(graph, expr, *arguments, debug="", options=None):
     return made if several else made[0]
 
 
-def mapInPlace(graph, expr, *arguments, debug="", options=None) -> None:
+def mapInPlace(graph: Graph, expr: Any, *arguments: Any, debug: Any = "", options: Any = None) -> None:
     """`mapInPlace(graph, expression, tensors, prog)`: the first tensor becomes the result."""
     taken = Arguments("popops::mapInPlace", arguments, debug, options)
     _, expressions, operands = _expressions(expr, taken)
@@ -44,11 +46,11 @@ def mapInPlace(graph, expr, *arguments, debug="", options=None) -> None:
     map_views(graph, expressions, operands, program, *taken.end(), into=operands[: len(expressions)])
 
 
-def mapWithOutput(graph, expr, *arguments, debug="", options=None) -> None:
+def mapWithOutput(graph: Graph, expr: Any, *arguments: Any, debug: Any = "", options: Any = None) -> None:
     """`mapWithOutput(graph, expression, tensors, out, prog)`: `out` becomes the result."""
     taken = Arguments("popops::mapWithOutput", arguments, debug, options)
     several, expressions, operands = _expressions(expr, taken)
-    out = list(taken.take("outs", Sequence)) if several else [taken.view("out")]
+    out = list(taken.sequence("outs")) if several else [taken.view("out")]
     program = taken.program()
     map_views(graph, expressions, operands, program, *taken.end(), into=out)
 
@@ -62,7 +64,7 @@ def _expressions(expr: Any, taken: Arguments) -> tuple[bool, list[Expr], list[Vi
     expressions = [as_expression(each) for each in expr] if several else [as_expression(expr)]
     if taken.next_is(View):  # a tensor alone, for a list of one
         return several, expressions, [taken.view("ts")]
-    return several, expressions, list(taken.take("ts", Sequence))
+    return several, expressions, list(taken.sequence("ts"))
 
 
 def _operands(taken: Arguments, count: int) -> tuple[list[Any], list[View]]:
@@ -81,16 +83,16 @@ def _operands(taken: Arguments, count: int) -> tuple[list[Any], list[View]]:
 def _functions(name: str, operation: Any) -> dict[str, Callable[..., Any]]:
     count = len(of_operation(operation).arguments)
 
-    def function(graph, *arguments, debug="", options=None):
+    def function(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> Tensor:
         taken = Arguments(f"popops::{name}", arguments, debug, options)
         parts, views = _operands(taken, count)
         program = taken.program()
         expression: Expr = of_operation(operation, *parts)
         if taken.next_is(Type):
             expression = Cast(expression, taken.take("dstType", Type))
-        return map_views(graph, [expression], views, program, *taken.end())[0]
+        return as_tensor(map_views(graph, [expression], views, program, *taken.end())[0])
 
-    def in_place(graph, *arguments, debug="", options=None) -> None:
+    def in_place(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> None:
         taken = Arguments(f"popops::{name}InPlace", arguments, debug, options)
         parts, views = _operands(taken, count)
         program = taken.program()
@@ -100,7 +102,7 @@ def _functions(name: str, operation: Any) -> dict[str, Callable[..., Any]]:
             )
         map_views(graph, [of_operation(operation, *parts)], views, program, *taken.end(), into=views[:1])
 
-    def with_output(graph, *arguments, debug="", options=None) -> None:
+    def with_output(graph: Graph, *arguments: Any, debug: Any = "", options: Any = None) -> None:
         taken = Arguments(f"popops::{name}WithOutput", arguments, debug, options)
         parts, views = _operands(taken, count)
         out, program = taken.view("out"), taken.program()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from poplar import Graph, Tensor
+from poplar._tensor import as_tensor
+from poplar.program import Sequence as Program
 from tremula.frontends.poplar.graph.vertices import ComputeSet
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.arguments import Arguments
@@ -14,25 +17,25 @@ from tremula.frontends.poplar.program.programs import Sequence_
 from tremula.frontends.poplar.types import Type
 
 
-def zero(graph, t, *arguments, debug="", options=None) -> None:
+def zero(graph: Graph, t: Tensor, *arguments: Any, debug: Any = "", options: Any = None) -> None:
     """`zero(graph, t, prog)`; `zero(graph, t, [regions,] tile, computeSet)`; `zero(graph, t, mapping, computeSet)`."""
     _fill("popops::zero", graph, t, Arguments("popops::zero", arguments, debug, options), lambda taken: 0)
 
 
-def fill(graph, t, *arguments, debug="", options=None) -> None:
+def fill(graph: Graph, t: Tensor, *arguments: Any, debug: Any = "", options: Any = None) -> None:
     """`fill(graph, t, prog, value)`; `fill(graph, t, [regions,] tile, computeSet, value)`;
     `fill(graph, t, mapping, computeSet, value)`."""
     taken = Arguments("popops::fill", arguments, debug, options)
     _fill("popops::fill", graph, t, taken, lambda each: each.any("fillValue"))
 
 
-def _fill(name: str, graph, t, taken: Arguments, value_of) -> None:
+def _fill(name: str, graph: Graph, t: Tensor, taken: Arguments, value_of: Callable[[Arguments], Any]) -> None:
     if taken.next_is(Sequence_):
         program = taken.program()
         value = value_of(taken)
         fills.fill(graph, t, value, program, taken.end()[0] or name)
         return
-    given = taken.take("mapping", Sequence) if taken.next_is(Sequence) else None
+    given = taken.sequence("mapping") if taken.next_is(Sequence) else None
     if given is not None and taken.next_is(ComputeSet):
         where = [(tile, _pairs(each)) for tile, each in enumerate(given)]
     else:
@@ -48,7 +51,7 @@ def _pairs(intervals: Sequence[Any]) -> list[tuple[int, int]]:
     return [(each.begin(), each.end()) if hasattr(each, "begin") else tuple(each) for each in intervals]
 
 
-def cast(graph, src, *arguments, debug="", options=None):
+def cast(graph: Graph, src: Tensor, *arguments: Any, debug: Any = "", options: Any = None) -> Any:
     """`cast(graph, src, type[, metadata], prog)` and `cast(graph, src, type, computeSet)` give a new tensor;
     `cast(graph, src, dst)` gives a program, `cast(graph, src, dst, computeSet)` nothing."""
     taken = Arguments("popops::cast", arguments, debug, options)
@@ -65,11 +68,11 @@ def cast(graph, src, *arguments, debug="", options=None):
     return program
 
 
-def _cast_to_type(graph, src: View, taken: Arguments):
+def _cast_to_type(graph: Graph, src: View, taken: Arguments) -> Tensor:
     kind = taken.take("dstType", Type)
     if taken.next_is(View):
         raise PoplibsError(
-            "popops::cast: metadata belong to 8-bit floating point, a type that is not there; leave them out"
+            "popops::cast: metadata belong to 8-bit floating point, which is not supported; leave them out"
         )
     where = taken.maybe(ComputeSet) or taken.program()
     name = taken.end()[0] or "popops::cast"
@@ -78,20 +81,32 @@ def _cast_to_type(graph, src: View, taken: Arguments):
         fills.cast_in(graph, src, out, where)
     else:
         fills.cast(graph, src, out, where, name)
-    return out
+    return as_tensor(out)
 
 
-def castWithOutput(graph, src, dst, prog, debug="", options=None) -> None:
+def castWithOutput(
+    graph: Graph, src: Tensor, dst: Tensor, prog: Program, debug: Any = "", options: Any = None
+) -> None:
     """Write `src` to `dst` in its type."""
     taken = Arguments("popops::castWithOutput", [prog], debug, options)
     fills.cast(graph, src, dst, taken.program(), taken.end()[0] or "popops::cast")
 
 
-def checkAccuracyWhenCast(graph, input, outputType, tolerance, prog, debug="", options=None):
+def checkAccuracyWhenCast(
+    graph: Graph,
+    input: Tensor,
+    outputType: Type,
+    tolerance: float,
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
     """A truth value: whether the number would keep its relative accuracy in `outputType`."""
     taken = Arguments("popops::checkAccuracyWhenCast", [prog], debug, options)
     program = taken.program()
-    return checks.check_accuracy(graph, input, outputType, float(tolerance), program, taken.end()[0])
+    return as_tensor(
+        checks.check_accuracy(graph, input, outputType, float(tolerance), program, taken.end()[0])
+    )
 
 
 __all__ = ["cast", "castWithOutput", "checkAccuracyWhenCast", "fill", "zero"]

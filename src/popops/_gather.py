@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+from poplar import Graph, Tensor, Type
+from poplar._tensor import as_tensor
 from tremula.frontends.poplar.libs.arguments import Arguments
 from tremula.frontends.poplar.libs.popops import gathering, scattering, slices
 from tremula.frontends.poplar.program.programs import Sequence_
@@ -14,7 +19,9 @@ class GatherParams:
         self.maxElementsPerTile = int(maxElementsPerTile)
 
 
-def createGatherInput(graph, type, shape, *arguments, debug="", options=None):
+def createGatherInput(
+    graph: Graph, type: Type, shape: Sequence[int], *arguments: Any, debug: Any = "", options: Any = None
+) -> Tensor:
     """`createGatherInput(graph, type, shape, axis[, params])`, or `createGatherInput(graph, type, shape, sliceSizes,
     startIndexMap)`: a tensor of which each slice is spread over all tiles."""
     taken = Arguments("popops::createGatherInput", arguments, debug, options)
@@ -26,10 +33,12 @@ def createGatherInput(graph, type, shape, *arguments, debug="", options=None):
         dims = list(taken.integers("startIndexMap"))
     name = taken.end()[0]
     slices.slice_shape(shape, dims, [1] * len(dims), "popops::createGatherInput")
-    return slices.sliceable(graph, type, shape, dims, 0, name)
+    return as_tensor(slices.sliceable(graph, type, shape, dims, 0, name))
 
 
-def gather(graph, input, indices, *arguments, debug="", options=None):
+def gather(
+    graph: Graph, input: Tensor, indices: Tensor, *arguments: Any, debug: Any = "", options: Any = None
+) -> Tensor:
     """`gather(graph, input, indices, axis, prog, params)`: the parts at these places of an axis;
     `gather(graph, input, indices, indexVectorDim, offsetDims, sliceSizes, collapsedSliceDims, startIndexMap, prog)`:
     windows at start indices, as in XLA."""
@@ -39,15 +48,26 @@ def gather(graph, input, indices, *arguments, debug="", options=None):
         offsets, sizes = taken.integers("offsetDims"), taken.integers("sliceSizes")
         collapsed, mapped = taken.integers("collapsedSliceDims"), taken.integers("startIndexMap")
         program = taken.program()
-        return gathering.gather(
-            graph, input, indices, first, offsets, sizes, collapsed, mapped, program, *taken.end()
+        return as_tensor(
+            gathering.gather(
+                graph, input, indices, first, offsets, sizes, collapsed, mapped, program, *taken.end()
+            )
         )
     program = taken.program()
     taken.maybe(GatherParams)
-    return gathering.gather_axis(graph, input, indices, first, program, *taken.end())
+    return as_tensor(gathering.gather_axis(graph, input, indices, first, program, *taken.end()))
 
 
-def scatter(graph, operand, indices, updates, indexVectorDim, *arguments, debug="", options=None) -> None:
+def scatter(
+    graph: Graph,
+    operand: Tensor,
+    indices: Tensor,
+    updates: Tensor,
+    indexVectorDim: int,
+    *arguments: Any,
+    debug: Any = "",
+    options: Any = None,
+) -> None:
     """`scatter(graph, operand, indices, updates, indexVectorDim, updateWindowDims, insertWindowDims,
     scatterDimsToOperandDims[, updateComputation], prog)`: write windows of updates, as in XLA. A function
     `updateComputation(graph, old, new, prog)` returns the element to be written."""

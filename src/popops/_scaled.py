@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
+from poplar import Graph, Tensor
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.arguments import Arguments
 from tremula.frontends.poplar.libs.popops.scaled import add_scaled
@@ -16,19 +18,23 @@ class ScaledAddSpecialisation(Enum):
     X_MINUS_AX_PLUS_BY = 1
 
 
-def scaledAddTo(graph, A, *arguments, debug="", options=None) -> None:
+def scaledAddTo(graph: Graph, A: Tensor, *arguments: Any, debug: Any = "", options: Any = None) -> None:
     """`scaledAddTo(graph, A, B, scaleB, prog)`: A += scaleB B; `scaledAddTo(graph, A, scaleA, B, scaleB, prog
     [, ScaledAddSpecialisation])`: A = scaleA A + scaleB B. Scales are numbers or tensors of one element."""
     _scaled("popops::scaledAddTo", graph, A, arguments, debug, options, subtract=False)
 
 
-def scaledSubtractFrom(graph, A, *arguments, debug="", options=None) -> None:
+def scaledSubtractFrom(
+    graph: Graph, A: Tensor, *arguments: Any, debug: Any = "", options: Any = None
+) -> None:
     """`scaledSubtractFrom(graph, A, B, scaleB, prog)`: A -= scaleB B; `scaledSubtractFrom(graph, A, scaleA, B, scaleB,
     prog)`: A = scaleA A - scaleB B."""
     _scaled("popops::scaledSubtractFrom", graph, A, arguments, debug, options, subtract=True)
 
 
-def _scaled(name, graph, first, arguments, debug, options, *, subtract: bool) -> None:
+def _scaled(
+    name: str, graph: Graph, first: Tensor, arguments: Any, debug: Any, options: Any, *, subtract: bool
+) -> None:
     taken = Arguments(name, arguments, debug, options)
     one = _scale_or_tensor(taken)
     two = _scale_or_tensor(taken)
@@ -52,7 +58,7 @@ def _scaled(name, graph, first, arguments, debug, options, *, subtract: bool) ->
     )
 
 
-def _scale_or_tensor(taken: Arguments):
+def _scale_or_tensor(taken: Arguments) -> Any:
     return taken.number("scale") if taken.next_is_number() else taken.view("operand or scale")
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
+from poplar import Graph, Interval, Tensor
+from poplar._tensor import as_tensor
+from poplar.program import Sequence as Program
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs import outputs
 from tremula.frontends.poplar.libs.arguments import Arguments
@@ -14,34 +18,73 @@ from tremula.frontends.poplar.libs.popops.slices import SlicePlan
 from tremula.frontends.poplar.types import FLOAT, UNSIGNED_INT, Type
 
 
-def dynamicSlice(graph, t, offset, dims, sizes, prog, debug="", options=None):
+def dynamicSlice(
+    graph: Graph,
+    t: Tensor,
+    offset: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
     """The slice of `t` that begins at `offset`, which has an element for each dimension of `dims`."""
     taken = Arguments("popops::dynamicSlice", [dims, sizes, prog], debug, options)
     dims, sizes, program = taken.integers("dims"), taken.integers("sizes"), taken.program()
-    return slices.dynamic_slice(graph, t, offset, dims, sizes, program, *taken.end())
+    return as_tensor(slices.dynamic_slice(graph, t, offset, dims, sizes, program, *taken.end()))
 
 
-def dynamicSliceWithOutput(graph, output, t, offset, dims, sizes, prog, debug="", options=None) -> None:
-    """The same into `output`."""
+def dynamicSliceWithOutput(
+    graph: Graph,
+    output: Tensor,
+    t: Tensor,
+    offset: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> None:
+    """Write the slice of `t` that begins at `offset` to `output`."""
     taken = Arguments("popops::dynamicSliceWithOutput", [dims, sizes, prog], debug, options)
     dims, sizes, program = taken.integers("dims"), taken.integers("sizes"), taken.program()
     slices.dynamic_slice(graph, t, offset, dims, sizes, program, *taken.end(), out=output)
 
 
-def createDynamicSliceOutput(graph, t, offset, dims, sizes, debug="", options=None):
+def createDynamicSliceOutput(
+    graph: Graph,
+    t: Tensor,
+    offset: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
     """A tensor for `dynamicSliceWithOutput`."""
     slices.check_options("popops::createDynamicSliceOutput", options or {})
-    return slices.slice_output(graph, t, dims, sizes, str(debug))
+    return as_tensor(slices.slice_output(graph, t, dims, sizes, str(debug)))
 
 
-def dynamicUpdate(graph, t, s, offset, dims, sizes, prog, debug="", options=None) -> None:
+def dynamicUpdate(
+    graph: Graph,
+    t: Tensor,
+    s: Tensor,
+    offset: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> None:
     """Write `s` to the slice of `t` that begins at `offset`."""
     taken = Arguments("popops::dynamicUpdate", [dims, sizes, prog], debug, options)
     dims, sizes, program = taken.integers("dims"), taken.integers("sizes"), taken.program()
     slices.dynamic_update(graph, t, s, offset, dims, sizes, program, *taken.end())
 
 
-def getSliceMapping(graph, t, dims, sizes):
+def getSliceMapping(
+    graph: Graph, t: Tensor, dims: Sequence[int], sizes: Sequence[int]
+) -> list[list[Interval]]:
     """The tile mapping of a slice of `t`."""
     first = t
     for dim, size in zip(dims, sizes, strict=True):
@@ -52,13 +95,15 @@ def getSliceMapping(graph, t, dims, sizes):
 def _planned(taken: Arguments) -> tuple[SlicePlan, dict[str, str], str]:
     """Plan, options and name, in the order of the functions that have a plan."""
     plan = taken.maybe(SlicePlan) or SlicePlan()
-    given = taken.maybe(Mapping)
+    given = taken.mapping()
     name, named = taken.end()
     every = {**dict(plan.options), **{str(k): str(v) for k, v in (given or {}).items()}, **named}
     return plan, every, name
 
 
-def multiSlice(graph, t, offsets, *arguments, debug="", options=None):
+def multiSlice(
+    graph: Graph, t: Tensor, offsets: Any, *arguments: Any, debug: Any = "", options: Any = None
+) -> Tensor:
     """`multiSlice(graph, t, offsets, dims, sizes, prog, plan, options)`: a slice for each row of the tensor `offsets`;
     `multiSlice(graph, t, [offset, ...], dim, prog)`: one element of a dimension for each number."""
     taken = Arguments("popops::multiSlice", arguments, debug, options)
@@ -66,30 +111,48 @@ def multiSlice(graph, t, offsets, *arguments, debug="", options=None):
         dim, program = taken.integer("dim"), taken.program()
         name, given = taken.end()
         where = _constant_offsets(graph, offsets, name)
-        return slices.multi_slice(graph, t, where, [dim], [1], program, name, given)
+        return as_tensor(slices.multi_slice(graph, t, where, [dim], [1], program, name, given))
     dims, sizes, program = taken.integers("dims"), taken.integers("sizes"), taken.program()
     _, given, name = _planned(taken)
-    return slices.multi_slice(graph, t, offsets, dims, sizes, program, name, given)
+    return as_tensor(slices.multi_slice(graph, t, offsets, dims, sizes, program, name, given))
 
 
-def groupedMultiSlice(graph, t, offsets, dims, sizes, prog, *rest, debug="", options=None):
-    """The same for each group: the first dimension of `t`, of `offsets` and of the result."""
+def groupedMultiSlice(
+    graph: Graph,
+    t: Tensor,
+    offsets: Tensor,
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    prog: Program,
+    *rest: Any,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
+    """Take several slices of each group. Groups are the first dimension of `t`, of `offsets` and of the result."""
     taken = Arguments("popops::groupedMultiSlice", [dims, sizes, prog, *rest], debug, options)
     dims, sizes, program = taken.integers("dims"), taken.integers("sizes"), taken.program()
     _, given, name = _planned(taken)
-    return slices.multi_slice(graph, t, offsets, dims, sizes, program, name, given, grouped=True)
+    return as_tensor(slices.multi_slice(graph, t, offsets, dims, sizes, program, name, given, grouped=True))
 
 
-def _constant_offsets(graph, offsets: Sequence[int], name: str) -> View:
+def _constant_offsets(graph: Graph, offsets: Sequence[int], name: str) -> View:
     made = graph.add_constant(UNSIGNED_INT, (len(offsets), 1), np.asarray(offsets, dtype=np.uint32), name)
-    graph.set_tile_mapping(made, 0)
+    graph.set_tile_mapping(as_tensor(made), 0)
     return made
 
 
-def _update(function: str, operation: str, grouped: bool):
+def _update(function: str, operation: str, grouped: bool) -> Callable[..., None]:
     scaled = operation == "add"
 
-    def update(graph, t, s, offsets, *arguments, debug="", options=None) -> None:
+    def update(
+        graph: Graph,
+        t: Tensor,
+        s: Tensor,
+        offsets: Any,
+        *arguments: Any,
+        debug: Any = "",
+        options: Any = None,
+    ) -> None:
         taken = Arguments(f"popops::{function}", arguments, debug, options)
         scale = taken.view("scale") if scaled else None
         if not isinstance(offsets, View):
@@ -125,26 +188,47 @@ groupedMultiUpdateMax = _update("groupedMultiUpdateMax", "max", True)
 groupedMultiUpdateMul = _update("groupedMultiUpdateMul", "mul", True)
 
 
-def createSliceableTensor(graph, type, shape, dims, sizes, *arguments, debug="", options=None):
+def createSliceableTensor(
+    graph: Graph,
+    type: Type,
+    shape: Sequence[int],
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    *arguments: Any,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
     """`createSliceableTensor(graph, type, shape, dims, sizes[, minGrainSize])`, or with `plan, options`."""
     taken = Arguments("popops::createSliceableTensor", arguments, debug, options)
     grain = 0 if taken.next_is(SlicePlan) or not taken.next_is_number() else taken.integer("minGrainSize")
     _, given, name = _planned(taken)
     slices.check_options("popops::createSliceableTensor", given)
     slices.slice_shape(shape, dims, sizes, "popops::createSliceableTensor")
-    return slices.sliceable(graph, type, shape, dims, grain, name)
+    return as_tensor(slices.sliceable(graph, type, shape, dims, grain, name))
 
 
-def createGroupedSliceableTensor(graph, type, groupSize, shape, dims, sizes, *rest, debug="", options=None):
-    """The same with groups as the first dimension."""
+def createGroupedSliceableTensor(
+    graph: Graph,
+    type: Type,
+    groupSize: int,
+    shape: Sequence[int],
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    *rest: Any,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
+    """A tensor for `groupedMultiSlice`, with groups as the first dimension."""
     taken = Arguments("popops::createGroupedSliceableTensor", rest, debug, options)
     _, given, name = _planned(taken)
     slices.check_options("popops::createGroupedSliceableTensor", given)
     slices.slice_shape(shape, dims, sizes, "popops::createGroupedSliceableTensor")
-    return slices.sliceable(graph, type, (groupSize, *shape), [each + 1 for each in dims], 0, name)
+    return as_tensor(slices.sliceable(graph, type, (groupSize, *shape), [each + 1 for each in dims], 0, name))
 
 
-def createSliceTensor(graph, first, *arguments, debug="", options=None):
+def createSliceTensor(
+    graph: Graph, first: Any, *arguments: Any, debug: Any = "", options: Any = None
+) -> Tensor:
     """`createSliceTensor(graph, t, dims, sizes, numIndices)`, or `createSliceTensor(graph, type, shape, dims, sizes,
     numIndices, plan, options)`: a tensor for several slices."""
     taken = Arguments("popops::createSliceTensor", arguments, debug, options)
@@ -156,38 +240,64 @@ def createSliceTensor(graph, first, *arguments, debug="", options=None):
     _, given, name = _planned(taken)
     slices.check_options("popops::createSliceTensor", given)
     whole = slices.slice_shape(shape, dims, sizes, "popops::createSliceTensor")
-    return outputs.linear(graph, kind, (count, *whole), name)
+    return as_tensor(outputs.linear(graph, kind, (count, *whole), name))
 
 
 def createGroupedSliceTensor(
-    graph, type, groupSize, shape, dims, sizes, numIndices, *rest, debug="", options=None
-):
-    """The same with groups as the first dimension."""
+    graph: Graph,
+    type: Type,
+    groupSize: int,
+    shape: Sequence[int],
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    numIndices: int,
+    *rest: Any,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
+    """A tensor for grouped slices, with groups as the first dimension."""
     taken = Arguments("popops::createGroupedSliceTensor", rest, debug, options)
     _, given, name = _planned(taken)
     slices.check_options("popops::createGroupedSliceTensor", given)
     whole = slices.slice_shape(shape, dims, sizes, "popops::createGroupedSliceTensor")
-    return outputs.linear(graph, type, (groupSize, numIndices, *whole), name)
+    return as_tensor(outputs.linear(graph, type, (groupSize, numIndices, *whole), name))
 
 
-def createIndicesTensor(graph, dims, numIndices, *rest, debug="", options=None):
+def createIndicesTensor(
+    graph: Graph, dims: Sequence[int], numIndices: int, *rest: Any, debug: Any = "", options: Any = None
+) -> Tensor:
     """A tensor for the offsets of several slices."""
     taken = Arguments("popops::createIndicesTensor", rest, debug, options)
     _, given, name = _planned(taken)
     slices.check_options("popops::createIndicesTensor", given)
-    return outputs.linear(graph, UNSIGNED_INT, (numIndices, len(dims)), name)
+    return as_tensor(outputs.linear(graph, UNSIGNED_INT, (numIndices, len(dims)), name))
 
 
-def createGroupedIndicesTensor(graph, groupSize, dims, numIndices, *rest, debug="", options=None):
-    """The same with groups as the first dimension."""
+def createGroupedIndicesTensor(
+    graph: Graph,
+    groupSize: int,
+    dims: Sequence[int],
+    numIndices: int,
+    *rest: Any,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
+    """A tensor for the offsets of grouped slices, with groups as the first dimension."""
     taken = Arguments("popops::createGroupedIndicesTensor", rest, debug, options)
     _, given, name = _planned(taken)
     slices.check_options("popops::createGroupedIndicesTensor", given)
-    return outputs.linear(graph, UNSIGNED_INT, (groupSize, numIndices, len(dims)), name)
+    return as_tensor(outputs.linear(graph, UNSIGNED_INT, (groupSize, numIndices, len(dims)), name))
 
 
-def createSliceableTensorFromSlice(graph, s, dims, numSlices, debug="", options=None):
-    """A tensor of which `s` is one of `numSlices` slices in each of `dims`, each on the tiles of `s`."""
+def createSliceableTensorFromSlice(
+    graph: Graph,
+    s: Tensor,
+    dims: Sequence[int],
+    numSlices: Sequence[int],
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
+    """A tensor with `numSlices` slices like `s` in each of `dims`, each on the tiles of `s`."""
     shape = list(s.shape)
     for dim, count in zip(dims, numSlices, strict=True):
         shape[dim] *= count
@@ -200,10 +310,10 @@ def createSliceableTensorFromSlice(graph, s, dims, numSlices, debug="", options=
         for begin, end, tile in zip(*(each.tolist() for each in outputs.stretches(s)), strict=True):
             if tile >= 0:
                 outputs.assign_tile(graph, flat.slice_dimension(begin, end), tile)
-    return made
+    return as_tensor(made)
 
 
-def plan(graph, dataType, *arguments, debug="", options=None) -> SlicePlan:
+def plan(graph: Graph, dataType: Type, *arguments: Any, debug: Any = "", options: Any = None) -> SlicePlan:
     """`plan(graph, dataType, [groupSize,] numEntries, outputSize, numLookups, options)`."""
     taken = Arguments("popops::embedding::plan", arguments, debug, options)
     first, second = taken.integer("numEntries"), taken.integer("outputSize")
@@ -211,7 +321,7 @@ def plan(graph, dataType, *arguments, debug="", options=None) -> SlicePlan:
     if taken.next_is_number():
         groups, entries, width = first, second, taken.integer("outputSize")
     lookups = taken.integers("numLookups")
-    given = taken.maybe(Mapping)
+    given = taken.mapping()
     every = {**{str(key): str(value) for key, value in (given or {}).items()}, **taken.end()[1]}
     slices.check_options("popops::embedding::plan", every)
     kind = dataType.name if isinstance(dataType, Type) else FLOAT.name
@@ -222,12 +332,12 @@ def plan(graph, dataType, *arguments, debug="", options=None) -> SlicePlan:
 class SlicePlanningParameters:
     """Arguments of one plan: `(graph, dataType, [groupSize,] numEntries, outputSize, numLookups, optionFlags)`."""
 
-    def __init__(self, graph, dataType, *arguments) -> None:
+    def __init__(self, graph: Graph, dataType: Type, *arguments: Any) -> None:
         self.arguments = (graph, dataType, *arguments)
 
 
 def planMultiple(parameters: Sequence[SlicePlanningParameters]) -> list[SlicePlan]:
-    """A plan for each."""
+    """Create a plan for each."""
     return [plan(*each.arguments) for each in parameters]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from tremula.frontends.poplar.libs.popops.expressions import (
     NAMES,
@@ -19,10 +19,10 @@ from tremula.frontends.poplar.libs.popops.expressions import (
 )
 from tremula.frontends.poplar.libs.popops.operations import BinaryOpType, TernaryOpType, UnaryOpType
 
-Any_ = Any
+Any_: TypeAlias = Any
 
 
-def Any(expression: Any_) -> Expr:  # the wrapper that C++ needs around expressions in lists
+def Any(expression: Any_) -> Expr:  # type: ignore[no-redef]  # the wrapper that C++ needs around expressions in lists
     """An expression of any kind."""
     return as_expression(expression)
 

@@ -1,4 +1,4 @@
-"""What surrounds a padded tensor, and where constants around it lie."""
+"""The values around a padded tensor, and the tiles of constants around it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from enum import Enum
 
 
 class Type(Enum):
-    """The outermost elements again, or the elements mirrored at them."""
+    """Whether the outermost elements are repeated, or the elements are mirrored at them."""
 
     EDGE = 0
     REFLECT = 1
 
 
 class MappingMethod(Enum):
-    """Constants lie on no tile, on tile 0, or on that of the element beside them."""
+    """Constants are mapped to no tile, to tile 0, or to the tile of the element next to them."""
 
     NONE = 0
     ZERO = 1

@@ -5,6 +5,11 @@ The order of elements on a tile is not modelled, so regrouping returns its tenso
 
 from __future__ import annotations
 
+from typing import Any
+
+from poplar import Graph, Target, Tensor, Type
+from poplar._tensor import as_tensor
+from poplar.program import Sequence as Program
 from tremula.frontends.poplar.graph.vertices import ComputeSet
 from tremula.frontends.poplar.libs import outputs, vertices
 from tremula.frontends.poplar.libs.errors import PoplibsError
@@ -13,7 +18,9 @@ from tremula.frontends.poplar.libs.popops import vertex_types
 _GRAINS = {1: 8, 2: 4, 4: 2}
 
 
-def partialTranspose(graph, in_, cs, debug="", options=None):
+def partialTranspose(
+    graph: Graph, in_: Tensor, cs: ComputeSet, debug: Any = "", options: Any = None
+) -> Tensor:
     """A new tensor with the last two dimensions swapped, written by vertices in a compute set."""
     if not isinstance(cs, ComputeSet) or in_.rank < 2:
         raise PoplibsError(
@@ -23,31 +30,46 @@ def partialTranspose(graph, in_, cs, debug="", options=None):
     turned = in_.dim_shuffle(order)
     out = outputs.linear(graph, in_.type, tuple(turned.shape), str(debug))
     vertices.add_on_tiles(graph, cs, vertex_types.transpose(in_.type), out, [turned])
-    return out
+    return as_tensor(out)
 
 
-def canUseFastTranspose(target, type, numRows, numColumns, numTranspositions) -> bool:
-    """Whether the device's fast transposition takes matrices of this size: 16-bit elements, multiples of four."""
+def canUseFastTranspose(
+    target: Target, type: Type, numRows: int, numColumns: int, numTranspositions: int
+) -> bool:
+    """Whether the device's fast transposition supports matrices of this size: 16-bit elements, multiples of four."""
     return type.size == 2 and numTranspositions <= 0xFFFF and numRows % 4 == 0 and numColumns % 4 == 0
 
 
-def getMinimumRegroupGrainSize(type) -> int:
-    """The smallest group of elements for which regrouping is worth while on the device."""
+def getMinimumRegroupGrainSize(type: Type) -> int:
+    """The smallest group of elements for which regrouping is worthwhile on the device."""
     return _GRAINS.get(type.size, 1)
 
 
-def regroupIfBeneficial(graph, in_, reference, *arguments, debug="", options=None):
-    """The tensor as it is."""
+def regroupIfBeneficial(
+    graph: Graph, in_: Tensor, reference: Tensor, *arguments: Any, debug: Any = "", options: Any = None
+) -> Tensor:
+    """Return the tensor unchanged."""
     return in_
 
 
-def regroupIfPossible(graph, t, prog, to, debug="", options=None):
-    """The tensor as it is."""
+def regroupIfPossible(
+    graph: Graph, t: Tensor, prog: Program, to: Any, debug: Any = "", options: Any = None
+) -> Tensor:
+    """Return the tensor unchanged."""
     return t
 
 
-def regroupTensor(graph, t, copies, transposeCS, from_, to, debug="", options=None):
-    """The tensor as it is."""
+def regroupTensor(
+    graph: Graph,
+    t: Tensor,
+    copies: Any,
+    transposeCS: Tensor,
+    from_: Any,
+    to: Any,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
+    """Return the tensor unchanged."""
     return t
 
 

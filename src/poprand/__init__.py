@@ -1,13 +1,17 @@
 """Random tensors and dropout, with the names of C++.
 
 Numbers follow from the seed, its modifier and the shape: the same call gives the same numbers again. They are not those
-of the device, but have the same distributions. `docs/poplar-libs.md` says what is there.
+of the device, but have the same distributions. `docs/poplar-libs.md` lists the functions.
 """
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from poplar import Graph, Tensor, Type
+from poplar._tensor import as_tensor
+from poplar.program import Sequence as Program
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs.arguments import Arguments
 from tremula.frontends.poplar.libs.errors import PoplibsError
@@ -15,35 +19,70 @@ from tremula.frontends.poplar.libs.poprand import calls
 from tremula.frontends.poplar.types import INT
 
 
-def addCodelets(graph) -> None:
-    """Make the library's codelets known to a graph. Functions need none here, so nothing happens."""
+def addCodelets(graph: Graph) -> None:
+    """Add the library's codelets to a graph. This does nothing, because functions need no codelets here."""
 
 
-def _program(function: str, prog, debug, options):
+def _program(function: str, prog: Program, debug: Any, options: Any) -> tuple[Program, str]:
     taken = Arguments(function, [prog], debug, options)
     return taken.program(), taken.end()[0]
 
 
-def setSeed(graph, masterSeed, seedModifier, prog, debug="", options=None) -> None:
-    """Set the generator that draws without a seed use."""
+def setSeed(
+    graph: Graph, masterSeed: Tensor, seedModifier: int, prog: Program, debug: Any = "", options: Any = None
+) -> None:
+    """Set the seed of the generator for draws without a seed."""
     program, name = _program("poprand::setSeed", prog, debug, options)
     calls.set_seed(graph, masterSeed, seedModifier, program, name)
 
 
-def uniform(graph, seed, seedModifier, reference, outType, minVal, maxVal, prog, debug="", options=None):
-    """Numbers between both bounds, which integers may reach."""
+def uniform(
+    graph: Graph,
+    seed: Tensor | None,
+    seedModifier: int,
+    reference: Tensor,
+    outType: Type,
+    minVal: float,
+    maxVal: float,
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
+    """Uniform numbers between both bounds. Integers include the bounds."""
     function = "poprand::uniform"
     program, name = _program(function, prog, debug, options)
     calls.check_range(function, outType, float(minVal), float(maxVal))
     low, high = (math.ceil(minVal), math.floor(maxVal)) if outType is INT else (float(minVal), float(maxVal))
-    return calls.draw(
-        graph, function, "uniform", seed, seedModifier, reference, outType, program, name, low=low, high=high
+    return as_tensor(
+        calls.draw(
+            graph,
+            function,
+            "uniform",
+            seed,
+            seedModifier,
+            reference,
+            outType,
+            program,
+            name,
+            low=low,
+            high=high,
+        )
     )
 
 
 def logUniform(
-    graph, seed, seedModifier, reference, outType, minVal, maxVal, prog, *arguments, debug="", options=None
-):
+    graph: Graph,
+    seed: Tensor | None,
+    seedModifier: int,
+    reference: Tensor,
+    outType: Type,
+    minVal: float,
+    maxVal: float,
+    prog: Program,
+    *arguments: Any,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
     """`logUniform(graph, seed, seedModifier, reference, outType, minVal, maxVal, prog, base=e)`: numbers whose
     logarithm is spread evenly."""
     function = "poprand::logUniform"
@@ -57,50 +96,90 @@ def logUniform(
     calls.check_range(function, outType, low, high)
     if outType is INT:
         low, high = math.ceil(low), math.floor(high)
-    return calls.draw(
+    return as_tensor(calls.draw(
         graph, function, "log_uniform", seed, seedModifier, reference, outType, program, name,
         low=low, high=high, base=base,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
-def bernoulli(graph, seed, seedModifier, reference, outType, prob, prog, debug="", options=None):
-    """Ones with this probability, else zeros."""
+def bernoulli(
+    graph: Graph,
+    seed: Tensor | None,
+    seedModifier: int,
+    reference: Tensor,
+    outType: Type,
+    prob: float,
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
+    """Ones with this probability, otherwise zeros."""
     function = "poprand::bernoulli"
     program, name = _program(function, prog, debug, options)
     if not 0 <= prob <= 1:
-        raise PoplibsError(f"{function}: {prob} is no probability")
-    return calls.draw(
+        raise PoplibsError(f"{function}: {prob} is not a probability")
+    return as_tensor(calls.draw(
         graph, function, "bernoulli", seed, seedModifier, reference, outType, program, name, probability=float(prob)
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
-def normal(graph, seed, seedModifier, reference, outType, mean, stdDev, prog, debug="", options=None):
+def normal(
+    graph: Graph,
+    seed: Tensor | None,
+    seedModifier: int,
+    reference: Tensor,
+    outType: Type,
+    mean: float,
+    stdDev: float,
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
     """Normal numbers."""
     function = "poprand::normal"
     program, name = _program(function, prog, debug, options)
-    return calls.draw(
+    return as_tensor(calls.draw(
         graph, function, "normal", seed, seedModifier, reference, outType, program, name,
         mean=float(mean), deviation=float(stdDev),
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def truncatedNormal(
-    graph, seed, seedModifier, reference, outType, mean, stdDev, alpha, prog, debug="", options=None
-):
+    graph: Graph,
+    seed: Tensor | None,
+    seedModifier: int,
+    reference: Tensor,
+    outType: Type,
+    mean: float,
+    stdDev: float,
+    alpha: float,
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
     """Normal numbers at most `alpha` standard deviations from the mean."""
     function = "poprand::truncatedNormal"
     program, name = _program(function, prog, debug, options)
     if not alpha > 0:
         raise PoplibsError(f"{function}: numbers within {alpha} standard deviations are not possible")
-    return calls.draw(
+    return as_tensor(calls.draw(
         graph, function, "truncated_normal", seed, seedModifier, reference, outType, program, name,
         mean=float(mean), deviation=float(stdDev), alpha=float(alpha),
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def dropout(
-    graph, seed, seedModifier, input, reference, keepProbability, scale, *arguments, debug="", options=None
-):
+    graph: Graph,
+    seed: Tensor | None,
+    seedModifier: int,
+    input: Tensor,
+    reference: Tensor,
+    keepProbability: float,
+    scale: float,
+    *arguments: Any,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
     """`dropout(graph, seed, seedModifier, input, reference, keepProbability, scale, [outputClonesRef,] prog)`: elements
     are kept with this probability and scaled, or become zero. The same seed and modifier give the same mask."""
     function = "poprand::dropout"
@@ -113,27 +192,38 @@ def dropout(
             f"{function}: input of shape {list(input.shape)} and reference of shape {list(reference.shape)} differ; "
             "use shapedDropout"
         )
-    return calls.dropout(
+    return as_tensor(calls.dropout(
         graph, function, seed, seedModifier, input, reference, keepProbability, scale, program, name,
         like=input if of_reference is False else reference,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def shapedDropout(
-    graph, seed, seedModifier, input, reference, keepProbability, scale, prog, debug="", options=None
-):
-    """The same with a mask of the shape of `reference`, which is repeated over the input."""
+    graph: Graph,
+    seed: Tensor | None,
+    seedModifier: int,
+    input: Tensor,
+    reference: Tensor,
+    keepProbability: float,
+    scale: float,
+    prog: Program,
+    debug: Any = "",
+    options: Any = None,
+) -> Tensor:
+    """Dropout with a mask of the shape of `reference`, which is repeated over the input."""
     function = "poprand::shapedDropout"
     program, name = _program(function, prog, debug, options)
-    return calls.dropout(
-        graph, function, seed, seedModifier, input, reference, keepProbability, scale, program, name
+    return as_tensor(
+        calls.dropout(
+            graph, function, seed, seedModifier, input, reference, keepProbability, scale, program, name
+        )
     )
 
 
-def __getattr__(name: str):
-    raise AttributeError(
-        f"poprand has no {name!r}; docs/poplar-libs.md lists what it has and what it has not"
-    )
+if not TYPE_CHECKING:  # a misspelt name is a mistake that type checkers find
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(f"poprand has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [

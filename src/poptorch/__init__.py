@@ -18,20 +18,30 @@ from tremula.frontends.torch.legacy import follow_switches, hints
 from tremula.settings import env
 from tremula.settings.shims import is_own_sdk as _is_own_sdk
 
-from . import _impl, _logging, _poplar_executor, enums, optim, options, poptorch_core, profiling, testing
-from ._args_parser import ICustomArgParser, registerCustomArgParser
-from ._dataloader import AsynchronousDataAccessor, DataLoader
-from ._executable_file import importPoptorchMetadataFromFile, load
-from ._impl import createPoptorchError, isRunningOnIpu
-from ._logging import logger, setLogLevel
-from ._poplar_executor import (
-    PoplarExecutor,
-    _OverwriteContextManager,
-    registerPostCompileHook,
-    registerPreCompileHook,
-)
+from . import _impl, _logging, _poplar_executor
+from . import enums as enums
+from . import optim as optim
+from . import options as options
+from . import poptorch_core as poptorch_core
+from . import profiling as profiling
+from . import testing as testing
+from ._args_parser import ICustomArgParser as ICustomArgParser
+from ._args_parser import registerCustomArgParser as registerCustomArgParser
+from ._dataloader import AsynchronousDataAccessor as AsynchronousDataAccessor
+from ._dataloader import DataLoader as DataLoader
+from ._executable_file import importPoptorchMetadataFromFile as importPoptorchMetadataFromFile
+from ._executable_file import load as load
+from ._impl import createPoptorchError as createPoptorchError
+from ._impl import isRunningOnIpu as isRunningOnIpu
+from ._logging import logger as logger
+from ._logging import setLogLevel as setLogLevel
+from ._poplar_executor import PoplarExecutor as PoplarExecutor
+from ._poplar_executor import _OverwriteContextManager
+from ._poplar_executor import registerPostCompileHook as registerPostCompileHook
+from ._poplar_executor import registerPreCompileHook as registerPreCompileHook
 from ._printing import *
-from ._utils import accessAttributes, getIpuTensorId
+from ._utils import accessAttributes as accessAttributes
+from ._utils import getIpuTensorId as getIpuTensorId
 from ._version import __version__
 from .enums import *
 from .ops import *
@@ -56,10 +66,10 @@ def trainingModel(
     options: Options | None = None,
     optimizer: torch.optim.Optimizer | None = None,
 ) -> PoplarExecutor:
-    """Wrap a model whose `forward` computes a loss; calling the result trains it.
+    """Wrap a model whose `forward` computes a loss. Calling the result trains the model.
 
     Args:
-        model: the module, or an executor whose module is wrapped anew.
+        model: the module, or an executor, whose module is wrapped again.
         options: how to run; the object is frozen.
         optimizer: from `poptorch.optim` or torch's SGD, Adam, AdamW, RMSprop; SGD with lr=0.01 by default.
     """
@@ -82,10 +92,10 @@ def trainingModel(
 
 
 def inferenceModel(model: torch.nn.Module | PoplarExecutor, options: Options | None = None) -> PoplarExecutor:
-    """Wrap a model; calling the result runs its `forward`.
+    """Wrap a model. Calling the result runs its `forward`.
 
     Args:
-        model: the module, or an executor whose module is wrapped anew. `eval()` is up to you.
+        model: the module, or an executor, whose module is wrapped again. Call `eval()` yourself if needed.
         options: how to run; the object is frozen.
     """
     if isinstance(model, PoplarExecutor):
@@ -114,7 +124,7 @@ def ipuHardwareVersion() -> int:
 def registerGeometricCustomArgParsers() -> None:
     """Register the argument parsers of poptorch_geometric, if it is installed."""
     try:
-        from poptorch_geometric import types
+        from poptorch_geometric import types  # type: ignore[import-not-found]
     except ImportError:
         return
     types.registerGeometricCustomArgParsers()  # the parsers themselves are that package's

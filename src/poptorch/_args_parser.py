@@ -1,5 +1,5 @@
-"""Arguments of a model call, bound to the signature of `forward`, checked and flattened. Those of the first call are
-kept with the compiled program, and those of later calls must look the same.
+"""Arguments of a model call, bound to the signature of `forward`, checked and flattened. The compiled program keeps
+those of the first call. Later calls must have the same structure, shapes and types.
 """
 
 from __future__ import annotations

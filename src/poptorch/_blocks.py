@@ -29,7 +29,7 @@ class Block(torch.nn.Module):
     """Context whose ops form a block.
 
     Args:
-        user_id: name of the block; blocks of the same name are one. None gives it the next number.
+        user_id: name of the block; blocks with the same name are one block. None gives it the next number.
         ipu_id: IPU to run on, counted within the model.
     """
 
@@ -110,8 +110,9 @@ def BeginBlock(layer_to_call: Any, user_id: str | None = None, ipu_id: int | Non
             return LegacyBeginBlockFn(layer_to_call, user_id, ipu_id)
         raise Error(f"BeginBlock takes a torch.nn.Module or a function, not {type(layer_to_call)}.")
     if any(isinstance(hook, _BlockHook) for hook in layer_to_call._forward_pre_hooks.values()):
+        name = layer_to_call._get_name()  # type: ignore[no-untyped-call]
         raise Error(
-            f"module has already been assigned to a block: {layer_to_call._get_name()} can have only one. "
+            f"module has already been assigned to a block: {name} can have only one. "
             "Call poptorch.removeBlocks first to assign it again."
         )
     layer_to_call.register_forward_pre_hook(_BlockHook(user_id, ipu_id))
@@ -124,7 +125,7 @@ def BlockFunction(
     """Decorator for functions whose ops form a block.
 
     Args:
-        user_id: name of the block; blocks of the same name are one. None gives it the next number.
+        user_id: name of the block; blocks with the same name are one block. None gives it the next number.
         ipu_id: IPU to run on, counted within the model.
     """
 

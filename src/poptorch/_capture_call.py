@@ -133,10 +133,10 @@ def _register(hooks: dict[int, Callable[[], Any]], hook: Callable[[], Any], name
 
 
 def registerPreCompileHook(hook: Callable[[], Any]) -> Any:
-    """Call `hook()` before every compilation; the handle that is returned takes it off again."""
+    """Call `hook()` before every compilation. The returned handle removes the hook."""
     return _register(PRECOMPILE_HOOKS, hook, "Pre-compile")
 
 
 def registerPostCompileHook(hook: Callable[[], Any]) -> Any:
-    """Call `hook()` after every compilation; the handle that is returned takes it off again."""
+    """Call `hook()` after every compilation. The returned handle removes the hook."""
     return _register(POSTCOMPILE_HOOKS, hook, "Post-compile")

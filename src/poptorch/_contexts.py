@@ -17,7 +17,7 @@ from . import enums
 
 
 class MultiConv:
-    """Context in which the convolutions called are grouped, so that the device may run them as one."""
+    """Context that groups its convolutions, so that the device may run them as one."""
 
     def __init__(self) -> None:
         self._available_memory_proportions: Sequence[float] | None = None
@@ -29,7 +29,7 @@ class MultiConv:
         self._group: MultiConvGroup | None = None
 
     def availableMemoryProportions(self, value: float | Sequence[float]) -> MultiConv:
-        """Share of the memory for temporary data, for all convolutions or one value each."""
+        """Set the share of the memory for temporary data: one value for all convolutions, or one value each."""
         values = value if isinstance(value, list | tuple) else (value,)
         if value is not None and (not values or not all(isinstance(item, float) for item in values)):
             raise AssertionError(
@@ -39,7 +39,7 @@ class MultiConv:
         return self
 
     def partialsTypes(self, value: torch.dtype | Sequence[torch.dtype]) -> MultiConv:
-        """Type of partial sums (float32 or float16), for all convolutions or one value each."""
+        """Set the type of partial sums (float32 or float16): one value for all convolutions, or one value each."""
         codes = {torch.float32: 0, torch.float16: 1}
         values = value if isinstance(value, list | tuple) else (value,)
         if any(item not in codes for item in values):
@@ -48,7 +48,7 @@ class MultiConv:
         return self
 
     def enableConvDithering(self, value: bool | Sequence[bool]) -> MultiConv:
-        """Spread convolutions over different tiles, for all or one value each."""
+        """Map convolutions to different tiles: one value for all, or one value each."""
         values = value if isinstance(value, list | tuple) else (value,)
         if value is not None and not all(isinstance(item, bool) for item in values):
             raise ValueError(f"value must be a bool or a list of bools, not {value!r}")
@@ -63,14 +63,14 @@ class MultiConv:
         return self
 
     def perConvReservedTiles(self, value: int) -> MultiConv:
-        """Tiles kept for each convolution."""
+        """Set the number of tiles that are reserved for each convolution."""
         if not isinstance(value, int):
             raise AssertionError("the number of tiles must be an integer")
         self._per_conv_reserved_tiles = value
         return self
 
     def cycleBackOff(self, value: float) -> MultiConv:
-        """Share of cycles, between 0 and 1, that a smaller plan may cost."""
+        """Set the share of additional cycles, between 0 and 1, that a smaller plan may take."""
         if not isinstance(value, float):
             raise AssertionError("the cycle back-off must be a float")
         self._cycle_back_off = value
@@ -106,7 +106,7 @@ class MultiConv:
 
 
 class NameScope:
-    """Context in which the names of ops begin with `name`.
+    """Context that prefixes the names of ops with `name`.
 
     Args:
         name: added to the scopes already open.

@@ -36,7 +36,7 @@ _SHARING = {
 }
 
 
-class DataLoader(torch.utils.data.DataLoader):
+class DataLoader(torch.utils.data.DataLoader[Any]):
     """A `torch.utils.data.DataLoader` whose batches have the size that one call of a model takes.
 
     In a distributed run (`options.Distributed`) each process gets its own part of a data set with
@@ -50,7 +50,7 @@ class DataLoader(torch.utils.data.DataLoader):
         shuffle: draw a new order for each epoch.
         num_workers: number of processes that read elements.
         drop_last: drop what is left at the end and does not fill a combined batch.
-        persistent_workers: keep the current_loader processes from epoch to epoch; by default if there are any.
+        persistent_workers: keep the worker processes from epoch to epoch; the default is True if there are any.
         auto_distributed_partitioning: give each process of a distributed run its part; False if the data
             set already is the part of this process.
         mode: Sync loads in this process; Async loads ahead, in another one; AsyncRebatched moreover
@@ -69,7 +69,7 @@ class DataLoader(torch.utils.data.DataLoader):
     def __init__(
         self,
         options: Options,
-        dataset: torch.utils.data.Dataset,
+        dataset: torch.utils.data.Dataset[Any],
         batch_size: int | None = 1,
         shuffle: bool | None = None,
         num_workers: int = 0,
@@ -79,7 +79,7 @@ class DataLoader(torch.utils.data.DataLoader):
         mode: DataLoaderMode = DataLoaderMode.Sync,
         async_options: dict[str, Any] | None = None,
         rebatched_worker_size: int | None = None,
-        batch_sampler: torch.utils.data.Sampler[Sequence] | Iterable[Sequence] | None = None,
+        batch_sampler: torch.utils.data.Sampler[Sequence[int]] | Iterable[Sequence[int]] | None = None,
         **kwargs: Any,
     ) -> None:
         self._accessor: AsynchronousDataAccessor | None = None
@@ -135,9 +135,9 @@ class DataLoader(torch.utils.data.DataLoader):
             dataset = self._partition
             shuffle = False  # done by the partition, over all processes
         if not self._is_iterable and not self._drop_incomplete:
-            self._warn_about_remainder(len(dataset), batch_size, batch_sampler)
+            self._warn_about_remainder(_elements(dataset), batch_size, batch_sampler)
         if not self._is_iterable and self._drop_incomplete:
-            self._check_there_is_a_batch(len(dataset), batch_size, batch_sampler, mode)
+            self._check_there_is_a_batch(_elements(dataset), batch_size, batch_sampler, mode)
         if not self._is_iterable and num_workers == 0 and mode == DataLoaderMode.Sync:
             # not in worker processes, which would each write a trace
             methods = [name for name in ("__getitem__", "__getitems__") if hasattr(dataset, name)]
@@ -182,7 +182,7 @@ class DataLoader(torch.utils.data.DataLoader):
         if self._is_user_batch_sampler_set:
             return self._rounded(super().__len__(), self._num_batches_to_combine)
         if self._accessor is not None and self._accessor.rebatched_size:
-            return self._rounded(len(self.dataset), self._accessor.rebatched_size)
+            return self._rounded(_elements(self.dataset), self._accessor.rebatched_size)
         return super().__len__()
 
     @property
@@ -192,7 +192,7 @@ class DataLoader(torch.utils.data.DataLoader):
 
     @property
     def options(self) -> Options:
-        """The options that the loader was made with."""
+        """The options of the loader."""
         return self._options
 
     @property
@@ -206,12 +206,12 @@ class DataLoader(torch.utils.data.DataLoader):
         return self._batch_collate if own and one_each and self.num_workers == 0 else None
 
     def terminate(self) -> None:
-        """End the process of an asynchronous loader; no effect on a synchronous one."""
+        """End the process of an asynchronous loader. It has no effect on a synchronous one."""
         accessor = getattr(self, "_accessor", None)
         if accessor is not None:
             accessor.terminate()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Any]:  # type: ignore[override]
         current_loader.set_current(self)
         if self._accessor is not None:
             return _AsyncIterator(self, iter(self._accessor))
@@ -221,7 +221,7 @@ class DataLoader(torch.utils.data.DataLoader):
         if self._is_user_batch_sampler_set and self._num_batches_to_combine != 1:
             return combine_batches(
                 batches,
-                self._num_batches_to_combine,
+                self._num_batches_to_combine or 1,
                 drop_last=self._drop_incomplete,
                 flatten=flattenTensorStructure,
                 rebuild=reconstructTensorStructure,
@@ -231,8 +231,8 @@ class DataLoader(torch.utils.data.DataLoader):
     def _get_iterator(self) -> Any:
         return iterate(self, self._batch_collate, self._wait, whole_batches=not profiling.enabled())
 
-    def _rounded(self, elements: int, per_batch: int) -> int:
-        whole, rest = divmod(elements, per_batch)
+    def _rounded(self, elements: int, per_batch: int | None) -> int:
+        whole, rest = divmod(elements, per_batch or 1)
         return whole + bool(rest and not self._drop_incomplete)
 
     def _make_partition(self, dataset: Any, shuffle: bool, drop_last: bool) -> PartitionedDataset:
@@ -250,7 +250,7 @@ class DataLoader(torch.utils.data.DataLoader):
             options.Distributed.processId,
             options.Distributed.numProcesses,
             len(dataset),
-            self._combined_batch_size,
+            self._combined_batch_size or 1,
             drop_last,
         )
         return PartitionedDataset(dataset, block, options.random_seed if shuffle else None)
@@ -263,7 +263,7 @@ class DataLoader(torch.utils.data.DataLoader):
             "The last batch will be smaller than the batch that the model was compiled for. Use drop_last=True, "
             "use a multiple of the combined batch size, or pad the last batch."
         )
-        per_call, count = self._num_batches_to_combine, _length_or_none(batch_sampler)
+        per_call, count = self._num_batches_to_combine or 1, _length_or_none(batch_sampler)
         if batch_sampler is None:
             left = elements % combined
             found = (
@@ -293,11 +293,12 @@ class DataLoader(torch.utils.data.DataLoader):
         combined, options = self._combined_batch_size, self._options
         if combined is None:
             return
-        there, needed, unit = elements, combined, "samples"
+        there: int | None = elements
+        needed, unit = combined, "samples"
         if batch_sampler is not None:
             there, needed, unit = (
                 _length_or_none(batch_sampler),
-                self._num_batches_to_combine,
+                self._num_batches_to_combine or 1,
                 "micro-batches",
             )
         if there is None or there >= needed:
@@ -340,7 +341,7 @@ class DataLoader(torch.utils.data.DataLoader):
 
 
 class AsynchronousDataAccessor:
-    """Loads the elements of a data set ahead, in another process.
+    """Loads the elements of a data set in advance, in another process.
 
     That process fills a ring of buffers in shared memory. Elements must be tensors, flat lists, tuples
     or dictionaries of tensors, or objects with a parser (`registerCustomArgParser`); tuples come back as
@@ -366,7 +367,7 @@ class AsynchronousDataAccessor:
 
     def __init__(
         self,
-        dataset: torch.utils.data.Dataset | DataLoader,
+        dataset: torch.utils.data.Dataset[Any] | DataLoader | Iterable[Any],
         buffer_size: int = 3,
         miss_sleep_time_in_ms: float = 0.1,
         load_indefinitely: bool = True,
@@ -441,7 +442,8 @@ class AsynchronousDataAccessor:
         return self._running().next_item()
 
     def _running(self) -> PrefetchWorker:
-        _require(self._worker is not None, "The data accessor was terminated: create a new one.")
+        if self._worker is None:
+            raise AssertionError("The data accessor was terminated: create a new one.")
         return self._worker
 
 
@@ -473,6 +475,10 @@ def _length_or_none(batch_sampler: Any) -> int | None:
         return len(batch_sampler)
     except (TypeError, NotImplementedError):
         return None
+
+
+def _elements(dataset: Any) -> int:
+    return len(dataset)
 
 
 def _require(condition: bool, message: str) -> None:

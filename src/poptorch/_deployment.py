@@ -70,10 +70,10 @@ def _returned_share(options: Options, training: bool) -> float | None:
     if mode == enums.OutputMode.All:
         return 1.0
     if mode == enums.OutputMode.EveryN:
-        return 1.0 / options.output_return_period
+        return 1.0 / int(options.output_return_period)
     if mode == enums.OutputMode.Default or training:
         return None
-    return 1.0 / options.device_iterations  # Final and Sum
+    return 1.0 / int(options.device_iterations)  # Final and Sum
 
 
 def _location(setting: dict[str, Any] | None, *, off_chip: bool) -> Location:

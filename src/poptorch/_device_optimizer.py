@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from types import MethodType
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -35,7 +35,8 @@ class DeviceOptimizer:
         self._values: dict[str, Any] = {}
         self._values_changed = False
         self._watch: Any = None
-        self.optimizer: torch.optim.Optimizer | None = None
+        #: torch's class, and PopTorch's where it is one of ours
+        self.optimizer: Any = None
 
     @property
     def _own(self) -> optim.Optimizer | None:
@@ -60,9 +61,7 @@ class DeviceOptimizer:
         if optimizer is not previous:
             if self._watch is not None:
                 self._watch.remove()
-            self._watch = adopt(
-                optimizer, lambda line: log.warn_once(f"host step {line}", host_step_message(line))
-            )
+            self._watch = adopt(optimizer, _warn_of_host_step)
         self.optimizer = optimizer
         if values != self._values:
             self._values = values
@@ -98,7 +97,7 @@ class DeviceOptimizer:
             {
                 "ipu_state": state.tensors,
                 "ipu_param": state.parameters,
-                **torch.optim.Optimizer.state_dict(optimizer),
+                **torch.optim.Optimizer.state_dict(cast(torch.optim.Optimizer, optimizer)),
             }
         )
         optimizer.ipu_state_is_dirty = False
@@ -134,6 +133,10 @@ class DeviceOptimizer:
             optimizer.host_state_is_dirty = True
         if optimizer is not None:
             mark_stepped(optimizer)
+
+
+def _warn_of_host_step(line: str) -> None:
+    log.warn_once(f"host step {line}", host_step_message(line))
 
 
 def _state_dict(held: DeviceOptimizer) -> dict[str, Any]:

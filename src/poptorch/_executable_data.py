@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -197,7 +197,7 @@ def _decode_strategy(data: Any) -> _strategies._IExecutionStrategy:
         if name in ("PipelinedExecution", "ShardedExecution"):
             stages = [_decode_stage(item) for item in fields.take("stages", list)]
             auto_stage = decode_value(fields.take("auto_stage"))
-            strategy = getattr(_strategies, name)(*(stages or [auto_stage]))
+            strategy: Any = getattr(_strategies, name)(*(stages or [auto_stage]))
         elif name in ("ParallelPhasedExecution", "SerialPhasedExecution"):
             phases = fields.take("phases", list)
             strategy = getattr(_strategies, name)(
@@ -210,7 +210,7 @@ def _decode_strategy(data: Any) -> _strategies._IExecutionStrategy:
     except (AssertionError, ValueError, TypeError) as problem:
         raise BadData(f"the execution strategy is malformed ({problem})") from problem
     fields.done()
-    return strategy
+    return cast(_strategies._IExecutionStrategy, strategy)
 
 
 def _listed(data: Any) -> list[Any]:
@@ -231,7 +231,7 @@ def encode_optimizer(
     optimizer: torch.optim.Optimizer, key_of: Mapping[int, str], tensors: dict[str, torch.Tensor]
 ) -> dict[str, Any]:
     """An optimizer as data; `key_of`: id of a parameter of the model -> its key, `tensors` receives the state."""
-    kind = next((k for k in type(optimizer).__mro__ if k in _OPTIMIZERS.values()), None)
+    kind: Any = next((k for k in type(optimizer).__mro__ if k in _OPTIMIZERS.values()), None)
     if kind is None:
         raise NotData("the optimizer", optimizer)
     own = isinstance(optimizer, optim.Optimizer)
@@ -246,7 +246,7 @@ def encode_optimizer(
         "defaults": encode_value(dict(optimizer.defaults), "a value of the optimizer"),
     }
     if own:
-        marks = optimizer.variable_attrs
+        marks: Any = optimizer.variable_attrs  # type: ignore[attr-defined]
         data["own"] = encode_value({name: getattr(optimizer, name) for name in kind._own_attributes})
         data["marks"] = [list(marks._variable_attributes), list(marks._allowed_attributes)]
         held = optimizer.state_dict()

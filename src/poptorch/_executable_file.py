@@ -150,7 +150,7 @@ def _decode_block(data: Any) -> Callable[..., Any]:
 
 
 def importPoptorchMetadataFromFile(filename: str) -> bytes:
-    """What a file of a compiled model says about itself: versions, options, inputs; as JSON text."""
+    """The metadata of a file of a compiled model (versions, options, inputs) as JSON."""
     with container.opened(os.fspath(filename)) as opened:
         return json.dumps(opened.manifest).encode()
 
@@ -352,7 +352,7 @@ class _Manifest:
 
     def random_words(self) -> list[int] | None:
         """The state of the random number generators, if it was saved."""
-        words = self._words
+        words: list[int] | None = self._words
         if words is None:
             return None
         if not words or not all(type(word) is int and -(1 << 63) <= word < 1 << 63 for word in words[1:]):

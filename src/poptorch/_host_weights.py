@@ -55,7 +55,7 @@ class GroupableParameter:
         self._groupings = groupings
 
     def replicaGrouping(self, comm_group_type: Any, shards: int, variable_retrieval_mode: Any) -> None:
-        """Give groups of `shards` replicas a value of their own; dimension 0 is the group."""
+        """Give each group of `shards` replicas its own value. Dimension 0 is the group."""
         self._groupings[self._name] = (comm_group_type, shards, variable_retrieval_mode)
 
     def __getattr__(self, name: str) -> Any:

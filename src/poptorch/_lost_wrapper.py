@@ -1,5 +1,6 @@
-"""An executor that is collected while its module lives on: the device's weights are lost with it, and calls of the
-module run on the host. It is announced when such weights are read, or when the module took the executor's place.
+"""Detects an executor that is garbage-collected while its module is still in use. The device's weights are lost, and
+calls of the module run on the host. A warning appears when such weights are read, or when the module replaced the
+executor.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def convertOptimizerToDict(
     """The optimizer as a dictionary; two are the same for the device if their dictionaries are. Accumulating in
     float16 switches `options` to a running mean, which is refused once they are used (`is_compiled`).
     """
-    optimizer_type = _type_of(optimizer)
+    optimizer_type: Any = _type_of(optimizer)
     attr_tracker.setType(optimizer_type)
     _refuse_amsgrad(optimizer)
     _use_running_mean_for_half(optimizer, options, is_compiled)

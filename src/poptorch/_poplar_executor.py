@@ -1,5 +1,5 @@
 """`PoplarExecutor`, what `trainingModel` and `inferenceModel` return: drives `tremula.device` and a torch session. The
-device's weights are copies: uploaded at compilation or attachment, downloaded when somebody looks.
+device's weights are copies: uploaded at compilation or attachment, and downloaded when they are read.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _backward_refused(*_args: Any, **_kwargs: Any) -> None:
 
 
 class PoplarExecutor:
-    """A model wrapped for the device. Use `trainingModel` or `inferenceModel` to make one."""
+    """A wrapped model. Create one with `trainingModel` or `inferenceModel`."""
 
     _precompile_hooks = _capture_call.PRECOMPILE_HOOKS
     _postcompile_hooks = _capture_call.POSTCOMPILE_HOOKS
@@ -382,7 +382,7 @@ class PoplarExecutor:
             if anchors:
                 self._anchor_memory.update(zip(self._options.anchored_tensors, anchors, strict=True))
             for output in outputs:
-                output.backward = _backward_refused
+                output.backward = _backward_refused  # type: ignore[method-assign]
             device.ran(tensors, outputs, started)
             if trainer is not None:
                 self._weights.outdated = True
@@ -423,7 +423,7 @@ class PoplarExecutor:
 
     def _follow_training(self) -> None:
         """Take over weights that a training model of the same module has produced meanwhile."""
-        model = self._user_model
+        model: Any = self._user_model
         # asked of the class: a module that lacks an attribute looks for it in several places first
         if not hasattr(type(model), "copyWeightsToHostIfNeeded"):
             return

@@ -10,8 +10,8 @@ import torch
 def module_repr(m: torch.nn.Module) -> str:
     """`repr(m)` with the forward-pre-hooks (and so `BeginBlock`) before each module's name."""
     hooks = "".join(f"{hook!r} " for hook in m._forward_pre_hooks.values())
-    own = m.extra_repr()
-    head = f"{hooks}{m._get_name()}("
+    own, name = m.extra_repr(), m._get_name()  # type: ignore[no-untyped-call]
+    head = f"{hooks}{name}("
     if not m._modules and "\n" not in own:
         return f"{head}{own})"
     lines = own.split("\n") if own else []

@@ -1,5 +1,6 @@
 """Recognises a call that passes plain tensors of the same types and shapes as one that was bound and checked before.
-Any other call takes the long way, which checks everything and explains what is wrong.
+Any other call takes the slow path, which checks everything and explains
+mistakes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.frontends.torch.subject import Parts, TorchSubject
 from tremula.study import listeners
 
-from . import _deployment, _impl, _session_settings
+from . import _deployment, _session_settings, _wrapping
 
 if TYPE_CHECKING:
     from tremula.profile.model import Advice
@@ -27,7 +27,7 @@ def subject_of_bound(executor: PoplarExecutor, bound: Any) -> TorchSubject:
     """The same with arguments that are bound to forward's already."""
     options, training = executor._options, executor._training
     inputs, call = executor._micro_batch(bound)
-    label = _impl._wrapping.plain_class(executor._user_model).__name__
+    label = _wrapping.plain_class(executor._user_model).__name__
     settings = _session_settings.session_settings(options, training, executor._groupings(), label)
 
     def deployment(stages: StageSummary | None) -> Deployment:

@@ -1,4 +1,4 @@
-"""Classes that a training model's module, parameters and buffers have while wrapped: a look at them first updates the
+"""Classes that a training model's module, parameters and buffers have while wrapped: reading them first updates the
 host's copy. Copies and pickles are of the plain class, so that checkpoints load without this package.
 """
 
@@ -104,7 +104,7 @@ def _reduce_plain(thing: Any) -> tuple[Callable[[Any], Any], tuple[Any]]:
 def register(kind: type) -> None:
     """Make `kind` one of our classes."""
     _wrapper_types.add(kind)
-    copyreg.pickle(kind, _reduce_plain)  # type: ignore[arg-type]
+    copyreg.pickle(kind, _reduce_plain)
 
 
 def state_tensors(model: torch.nn.Module) -> itertools.chain[torch.Tensor]:
@@ -162,7 +162,7 @@ def _tensor_class(name: str, base: type, owner: weakref.ref[Any], lost: Training
         else:
             lost.warn()
 
-    class _Synchronised(base):  # type: ignore[misc,valid-type]
+    class _Synchronised(base):  # type: ignore[misc]
         def __getattribute__(self, attribute: str) -> Any:
             synchronise()
             return object.__getattribute__(self, attribute)
@@ -186,14 +186,14 @@ def _tensor_class(name: str, base: type, owner: weakref.ref[Any], lost: Training
 
 
 def _model_class(base: type, owner: weakref.ref[Any], lost: TrainingLost) -> type:
-    class _Wrapped(base):  # type: ignore[misc,valid-type]
+    class _Wrapped(base):  # type: ignore[misc]
         def copyWeightsToHostIfNeeded(self) -> bool:
             """Bring the host's weights up to date; False if they were."""
             executor = owner()
             if executor is None:
                 lost.warn()
                 return False
-            return executor.copyWeightsToHostIfNeeded()
+            return bool(executor.copyWeightsToHostIfNeeded())
 
         def destroy(self) -> None:
             """Release the device and the compiled program, and unwrap this module."""

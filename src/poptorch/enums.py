@@ -91,7 +91,7 @@ class VariableRetrievalMode(enum.IntEnum):
 
 
 class DataLoaderMode(enum.IntEnum):
-    """Who loads the data: the calling process, or a process of its own."""
+    """Where the data are loaded: in the calling process, or in a separate process."""
 
     Sync = 0
     Async = 1
@@ -108,7 +108,7 @@ class SharingStrategy(enum.IntEnum):
 
 
 class HalfFloatCastingBehavior(enum.IntEnum):
-    """Deprecated: kept so that old programs import; torch's promotion rules apply."""
+    """Deprecated. It exists for old programs; torch's promotion rules apply."""
 
     FloatDowncastToHalf = 0
     HalfUpcastToFloat = 1
@@ -116,7 +116,7 @@ class HalfFloatCastingBehavior(enum.IntEnum):
 
 
 class MatMulSerializationMode(enum.Enum):
-    """The dimension along which a serialised matrix product is cut."""
+    """The dimension along which a serialised matrix product is split."""
 
     InputChannels = "input_channels"
     ReducingDim = "reducing_dim"
@@ -125,7 +125,7 @@ class MatMulSerializationMode(enum.Enum):
 
 
 class OverlapMode(enum.Enum):
-    """With which loop the transfer of a tensor may overlap."""
+    """The loop with which the transfer of a tensor may overlap."""
 
     NoOverlap = "no_overlap"
     OverlapAccumulationLoop = "overlap_accumulation_loop"

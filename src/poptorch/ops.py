@@ -149,7 +149,7 @@ def ipu_print_tensor(
 
 
 def for_loop(count: int, body: Callable[..., Any], inputs: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Apply `body` `count` times, each time to what it returned before. Inference only.
+    """Apply `body` `count` times, each time to its previous result. Inference only.
 
     The body is traced once per iteration: the program grows with `count`.
 
@@ -176,7 +176,7 @@ def cond(
     else_body: Callable[..., Any],
     else_inps: list[torch.Tensor],
 ) -> list[torch.Tensor]:
-    """The results of one of two bodies, chosen while the device runs. Inference only.
+    """Run one of two bodies, selected while the device runs, and return its results. Inference only.
 
     Both bodies are computed and one's results are taken, so a body that prints does so in any case.
 
@@ -195,7 +195,7 @@ def cond(
 
 
 def nop(tensor: torch.Tensor) -> torch.Tensor:
-    """An identity that stays in the program."""
+    """An identity op that the compiler does not remove."""
     _require(tensor, "the operand of nop")
     return annotated(tensor, kind="nop")
 
@@ -246,7 +246,7 @@ def dynamic_update(
 
 
 def recomputationCheckpoint(*tensors: Any) -> Any:
-    """Keep these tensors for the backward pass of a pipeline stage instead of computing them again.
+    """Keep these tensors for the backward pass of a pipeline stage instead of recomputing them.
 
     Args:
         tensors: tensors, or one list or tuple of them.
@@ -298,7 +298,7 @@ def serializedMatMul(
 
 
 def set_available_memory(tensor: torch.Tensor, available_memory_proportion: float) -> torch.Tensor:
-    """Say how much of the tile memory the op that made `tensor` may use for temporary data.
+    """Set the share of tile memory that the op that computes `tensor` may use for temporary data.
 
     Args:
         tensor: result of a convolution, matrix product, lookup or indexing op.
@@ -402,7 +402,7 @@ def custom_op(
     example_outputs: Sequence[torch.Tensor],
     attributes: dict[str, AttributeValue] | None = None,
 ) -> list[torch.Tensor]:
-    """Apply an op of the user's own.
+    """Apply a custom op.
 
     The C++ code that such an op has for the device cannot run here: in a wrapped model its Python
     implementation is used, see `tremula.custom_ops.register`. Outside one the results are zeros.
@@ -441,7 +441,7 @@ def _check_attribute(key: object, value: object) -> None:
 
 
 class CPU:
-    """Python code that runs on the host in the middle of a program. Inference only.
+    """Run Python code on the host in the middle of a program. Inference only.
 
     Args:
         layer_to_call: takes and returns tensors; the parameters of a module are no longer trained.

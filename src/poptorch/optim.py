@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -27,7 +27,7 @@ _TWO_MOMENTS: Mapping[str, Any] = {
 
 
 class VariableAttributes:
-    """Which attributes of an optimizer may change after compilation.
+    """The attributes of an optimizer that may change after compilation.
 
     >>> optimizer = poptorch.optim.SGD(model.parameters(), lr=0.01)
     >>> optimizer.variable_attrs.isConstant("lr")
@@ -74,7 +74,7 @@ class VariableAttributes:
 
 
 class Optimizer:
-    """What all PopTorch optimizers have in common: state on the device and its copy on the host.
+    """The base class of all PopTorch optimizers: the state on the device and its copy on the host.
 
     Arguments that several of the constructors have:
         params: parameters, or dicts that define parameter groups.
@@ -91,6 +91,10 @@ class Optimizer:
 
     #: Attributes that belong to the whole optimizer rather than to a parameter group, and their defaults.
     _own_attributes: Mapping[str, Any] = {}
+    # what torch's class holds, which each subclass derives from too
+    defaults: dict[str, Any]
+    param_groups: list[dict[str, Any]]
+    variable_attrs: VariableAttributes
 
     def __init__(self) -> None:
         self._state_dict: dict[str, Any] = {"ipu_state": None, "ipu_param": None}
@@ -102,21 +106,21 @@ class Optimizer:
         return self.get_state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Take over a state that `state_dict()` returned; it is uploaded with the next use of the model.
+        """Load a state that `state_dict()` returned. It is uploaded when the model is next used.
 
         Raises:
             RuntimeError: the dictionary is empty or does not come from a PopTorch optimizer.
         """
         _check_state(state)
-        torch.optim.Optimizer.load_state_dict(self, state)
+        torch.optim.Optimizer.load_state_dict(cast(torch.optim.Optimizer, self), state)
         self.set_state_dict(state)
 
     def get_state_dict(self) -> dict[str, Any]:
-        """The state as the host last saw it."""
+        """The state as last copied to the host."""
         device_state = {
             key: None if tensors is None else dict(tensors) for key, tensors in self._state_dict.items()
         }
-        return {**device_state, **torch.optim.Optimizer.state_dict(self)}
+        return {**device_state, **torch.optim.Optimizer.state_dict(cast(torch.optim.Optimizer, self))}
 
     def set_state_dict(self, state: dict[str, Any]) -> None:
         """Replace the device's part of the state.
@@ -132,13 +136,13 @@ class Optimizer:
         self.host_state_is_dirty = False
 
     def has_state(self) -> bool:
-        """True once a state was read from the device or loaded."""
+        """Whether a state was read from the device or loaded."""
         return all(tensors is not None for tensors in self._state_dict.values())
 
     def __getstate__(self) -> dict[str, Any]:
         # torch saves groups, defaults and its own state; whatever was hung on the object by a wrapped model
         # (such as its state_dict method) stays behind.
-        state: dict[str, Any] = torch.optim.Optimizer.__getstate__(self)
+        state: dict[str, Any] = torch.optim.Optimizer.__getstate__(cast(torch.optim.Optimizer, self))
         for name in ("variable_attrs", *self._own_attributes):
             state[name] = getattr(self, name)
         state["_state_dict"] = self._state_dict
@@ -146,7 +150,7 @@ class Optimizer:
         state["host_state_is_dirty"] = False
         return state
 
-    def _construct(self, base: type, arguments: dict[str, Any], **group_values: Any) -> None:
+    def _construct(self, base: Any, arguments: dict[str, Any], **group_values: Any) -> None:
         """Construct from the arguments (`locals()`) of a subclass; those that are None keep their defaults.
 
         `group_values` are values of the parameter groups that torch's class `base` does not have.
@@ -192,7 +196,7 @@ def _or(value: Any, default: Any) -> Any:
 class SGD(Optimizer, torch.optim.SGD):
     """Stochastic gradient descent with optional momentum.
 
-    By default the velocity has a tensor of its own, apart from the gradient accumulator. With
+    By default the velocity is stored separately from the gradient accumulator. With
     `use_combined_accum=True` one tensor serves both: less memory, less numerical headroom.
     """
 
@@ -247,7 +251,7 @@ class SGD(Optimizer, torch.optim.SGD):
 
 
 class Adam(Optimizer, torch.optim.Adam):
-    """Adam; weight decay is an L2 penalty. The AMSGrad variant does not exist on the device."""
+    """Adam. Weight decay is an L2 penalty. The device does not support AMSGrad."""
 
     _own_attributes = {**_TWO_MOMENTS, "max_grad_norm": math.inf}
 
@@ -284,7 +288,7 @@ class Adam(Optimizer, torch.optim.Adam):
 
 
 class AdamW(Optimizer, torch.optim.AdamW):
-    """Adam with weight decay that acts on the weights themselves. There is no AMSGrad on the device."""
+    """Adam with decoupled weight decay. The device does not support AMSGrad."""
 
     _own_attributes = {**_TWO_MOMENTS, "bias_correction": True, "max_grad_norm": math.inf}
 
@@ -369,6 +373,7 @@ class LAMB(Optimizer, torch.optim.Optimizer):
     """
 
     _own_attributes = {**_TWO_MOMENTS, "bias_correction": True}
+    bias_correction: bool
 
     def __init__(
         self,
@@ -405,7 +410,7 @@ class LAMB(Optimizer, torch.optim.Optimizer):
         torch.optim.Optimizer.__init__(self, params, defaults)
         self._set_own(given)
 
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Update the parameters on the host from their `.grad`, as any torch optimizer does."""
         loss = None
         if closure is not None:

@@ -1,7 +1,7 @@
 """`Options`: everything that can be set about how a model is compiled and run.
 
-Names, argument names, defaults and the classes of the errors are those of the public API. What an option
-does is in the engine; what it does not do here is said once, when a model is compiled.
+Names, argument names, defaults and the classes of the errors are those of the public API. The engine implements the
+options. An option without effect is reported once, when a model is compiled.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _NO_LIMIT = (1 << 64) - 1
 
 
 class Options(_options_impl.OptionsDict):
-    """Settings of one or more models; every setter returns the object, so that calls can be chained.
+    """Settings of one or more models. Every setter returns the object, so that calls can be chained.
 
     A model or data loader that uses the options freezes them. `clone()` gives a copy that can be changed.
     """
@@ -109,27 +109,27 @@ class Options(_options_impl.OptionsDict):
 
     @property
     def Distributed(self) -> _DistributedOptions:
-        """Which process of how many this is."""
+        """The number of processes of the run, and the index of this one."""
         return self._distributed
 
     @property
     def Jit(self) -> _JitOptions:
-        """What is left of the options of the former tracer."""
+        """The remaining options of the former tracer."""
         return self._jit
 
     @property
     def Precision(self) -> _PrecisionOptions:
-        """Options about numbers."""
+        """Options for number formats and rounding."""
         return self._graphProcessing
 
     @property
     def TensorLocations(self) -> _TensorLocationOptions:
-        """Where tensors live."""
+        """Where tensors are stored."""
         return self._tensor_locations
 
     @property
     def Training(self) -> _TrainingOptions:
-        """Options that matter only when training."""
+        """Options for training."""
         return self._training
 
     @property
@@ -140,11 +140,11 @@ class Options(_options_impl.OptionsDict):
     # -- how the work is divided -------------------------------------------------------------------------
 
     def deviceIterations(self, device_iterations: int) -> Self:
-        """How many times the device loops per call of the model (default: 1)."""
+        """Set the number of iterations of the device's loop per call of the model (default: 1)."""
         return self.set(device_iterations=device_iterations)
 
     def replicationFactor(self, replication_factor: int) -> Self:
-        """How many copies of the model work side by side on different data (default: 1)."""
+        """Set the number of copies of the model that run in parallel on different data (default: 1)."""
         return self.set(replication_factor=replication_factor)
 
     def inputReplicaGrouping(self, input_group_size: int, input_group_type: enums.CommGroupType) -> Self:
@@ -170,11 +170,11 @@ class Options(_options_impl.OptionsDict):
         return self.set(input_group_size=input_group_size, input_cgt=input_group_type)
 
     def broadcastBuffers(self, broadcast_buffers: bool = True) -> Self:
-        """Whether replicas share the buffers of the model (default), or each has its own."""
+        """Set whether replicas share the buffers of the model (default), or each has its own."""
         return self.set(broadcast_buffers=broadcast_buffers)
 
     def setExecutionStrategy(self, strategy: _IExecutionStrategy) -> Self:
-        """How the blocks of a model that spans several IPUs take turns (default: pipelined)."""
+        """Set how the blocks of a model on several IPUs run (default: pipelined)."""
         if not isinstance(strategy, _IExecutionStrategy):
             raise AssertionError(
                 "setExecutionStrategy takes a strategy such as poptorch.PipelinedExecution(), not a "
@@ -184,13 +184,13 @@ class Options(_options_impl.OptionsDict):
         return self
 
     def autoRoundNumIPUs(self, auto_round_num_ipus: bool = True) -> Self:
-        """Reserve the next possible number of IPUs when the model needs one that cannot be had."""
+        """Reserve the next larger possible number of IPUs if the number that the model needs is not available."""
         return self.set(auto_round_num_ipus=auto_round_num_ipus)
 
     # -- what comes back ---------------------------------------------------------------------------------
 
     def outputMode(self, output_mode: enums.OutputMode, output_return_period: int | None = None) -> Self:
-        """Which results a call returns.
+        """Set which results a call returns.
 
         Args:
             output_mode: All, Final, EveryN, Sum, or Default (Final when training, All otherwise).
@@ -210,7 +210,7 @@ class Options(_options_impl.OptionsDict):
 
     def defaultOutputMode(self) -> bool:
         """Whether the output mode was left to the model."""
-        return self.output_mode == enums.OutputMode.Default
+        return bool(self.output_mode == enums.OutputMode.Default)
 
     def anchorTensor(
         self,
@@ -219,7 +219,7 @@ class Options(_options_impl.OptionsDict):
         output_mode: enums.OutputMode | None = None,
         output_return_period: int | None = 1,
     ) -> None:
-        """Keep a tensor of the graph so that it can be read after a run.
+        """Make a tensor of the graph readable after a run.
 
         Args:
             short_name: name under which it is read.
@@ -232,14 +232,14 @@ class Options(_options_impl.OptionsDict):
         self.anchored_tensors[short_name] = [long_name, output_mode is None, output_mode, period]
 
     def updatableNamedBuffers(self, buffers: list[str]) -> Self:
-        """Names of the buffers that `copyNamedBuffersToDevice()` copies."""
+        """Set the names of the buffers that `copyNamedBuffersToDevice()` copies."""
         self._popart.set("updatableNamedBuffers", buffers)
         return self
 
     # -- devices -----------------------------------------------------------------------------------------
 
     def connectionType(self, connection_type: enums.ConnectionType) -> Self:
-        """When to attach to a device: Always (default), OnDemand or Never."""
+        """Set when to attach to a device: Always (default), OnDemand or Never."""
         if not isinstance(connection_type, enums.ConnectionType):
             raise AssertionError(
                 f"connectionType takes a poptorch.ConnectionType, not a {type(connection_type).__name__}"
@@ -251,18 +251,18 @@ class Options(_options_impl.OptionsDict):
         return self.createOrSet(use_model=use_model)
 
     def useIpuId(self, ipu_id: int) -> Self:
-        """Use the device of this id; its number of IPUs has to be what the model needs."""
+        """Use the device with this id. It must have the number of IPUs that the model needs."""
         if not isinstance(ipu_id, int):
             raise AssertionError(f"useIpuId takes a number, not a {type(ipu_id).__name__}")
         return self.createOrSet(ipu_id=ipu_id)
 
     def useOfflineIpuTarget(self, ipu_version: int = 2) -> Self:
-        """Compile only, for a chip that need not be there: 1 (Mk1), 2 (Mk2) or 21 (Mk2 with FP8)."""
+        """Compile only, for a chip that need not be present: 1 (Mk1), 2 (Mk2) or 21 (Mk2 with FP8)."""
         self.connectionType(enums.ConnectionType.Never)
         return self.createOrSet(ipu_version=ipu_version)
 
     def syncPattern(self, sync_pattern: enums.SyncPattern) -> Self:
-        """Which IPUs wait for each other: Full (default), SinglePipeline or ReplicaAndLadder."""
+        """Set which IPUs synchronise with each other: Full (default), SinglePipeline or ReplicaAndLadder."""
         if not isinstance(sync_pattern, enums.SyncPattern):
             raise AssertionError(
                 f"syncPattern takes a poptorch.SyncPattern, not a {type(sync_pattern).__name__}"
@@ -270,7 +270,7 @@ class Options(_options_impl.OptionsDict):
         return self.set(sync_pattern=sync_pattern.value)
 
     def setAvailableMemoryProportion(self, available_memory_proportion: dict[str, float]) -> Self:
-        """How much of its memory each IPU may use for convolutions and matrix products.
+        """Set the share of its memory that each IPU may use for convolutions and matrix products.
 
         Args:
             available_memory_proportion: {"IPU0": 0.5, "IPU1": 0.3, ...}.
@@ -298,7 +298,7 @@ class Options(_options_impl.OptionsDict):
         return self.createOrSet(random_seed=random_seed)
 
     def enableStableNorm(self, enabled: bool) -> Self:
-        """Use the slower but more accurate way to compute norms."""
+        """Compute norms with a slower but more accurate algorithm."""
         self._popart.set("enableStableNorm", enabled)
         return self
 
@@ -310,32 +310,32 @@ class Options(_options_impl.OptionsDict):
     # -- compilation, logs, profiles ---------------------------------------------------------------------
 
     def enableExecutableCaching(self, path: str | None) -> Self:
-        """Keep compiled models in the folder `path` and reuse them; None switches the cache off."""
+        """Store compiled models in the folder `path` and reuse them. None turns the cache off."""
         if path is not None:
             self._popart.set("cachePath", path)
         self._popart.set("enableEngineCaching", path is not None)
         return self
 
     def showCompilationProgressBar(self, show: bool = True) -> Self:
-        """Whether a bar shows how far compilation is (default: yes)."""
+        """Set whether a progress bar is shown during compilation (default: yes)."""
         self._show_compilation_progress_bar = show
         return self
 
     def relaxOptimizerAttributesChecks(self, relax: bool = True) -> Self:
-        """Say at DEBUG only that an optimiser has attributes which are ignored (default: as a warning)."""
+        """Log ignored attributes of optimizers at level DEBUG instead of as a warning."""
         self._relax_optimizer_checks = relax
         return self
 
     def modelName(self, name: str) -> Self:
-        """Name of the model; its profile goes into a folder of that name."""
+        """Set the name of the model. Its profile is written to a folder with that name."""
         return self.createOrSet(model_name=name)
 
     def logDir(self, log_dir: str) -> Self:
-        """Folder for files that the layers below write (default: the current one)."""
+        """Set the folder for files that the lower layers write (default: the current one)."""
         return self.set(log_dir=log_dir)
 
     def maxRepeatLogs(self, max_lines: int | None) -> Self:
-        """How often the same kind of line is logged before it is suppressed (default: 4; None: always)."""
+        """Set how often the same kind of line is logged before it is suppressed (default: 4; None: always)."""
         return self.set(max_repeat_logs=_NO_LIMIT if max_lines is None else max_lines)
 
     def logCycleCount(self, log_cycle_count: bool) -> Self:
@@ -347,7 +347,7 @@ class Options(_options_impl.OptionsDict):
         """Write a profile of the compiled model.
 
         Args:
-            profile_dir: folder for it (default: the current one). POPLAR_ENGINE_OPTIONS wins over it.
+            profile_dir: folder for it (default: the current one). POPLAR_ENGINE_OPTIONS overrides it.
         """
         wanted = {
             "debug.allowOutOfMemory": "true",
@@ -365,12 +365,12 @@ class Options(_options_impl.OptionsDict):
         return self
 
     def disableModuleNamescope(self) -> Self:
-        """Leave the names of modules out of the names of ops."""
+        """Do not prefix the names of ops with the names of modules."""
         self._module_namescope_enabled = False
         return self
 
     def sourceLocationExcludes(self, excludes: list[str]) -> Self:
-        """Paths whose frames are not taken for the place in the program where an op comes from."""
+        """Set the paths whose frames are not shown as the source location of an op."""
         self._source_location_excludes = excludes
         return self
 
@@ -407,7 +407,7 @@ class Options(_options_impl.OptionsDict):
         return self
 
     def toDict(self) -> dict[str, Any]:
-        """All options in one dictionary, as handed to the engine. The output mode has to be settled."""
+        """All options in one dictionary, as the engine gets them. The output mode must be set."""
         if self.defaultOutputMode():
             raise AssertionError("An output mode must be set before the options become a dictionary")
         merged: dict[str, Any] = {**self._execution_strategy.backendOptions(), **self._popart.options}

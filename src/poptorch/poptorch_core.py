@@ -59,7 +59,7 @@ def _throwTestError(kind: TestErrorType) -> None:
 
 
 def ipuHardwareIsAvailable(num_ipus: int = 1) -> bool:
-    """Whether this machine has `num_ipus` virtual IPUs, which programs take for hardware (`tremula system`)."""
+    """Whether this machine has `num_ipus` virtual IPUs, which programs use as hardware (`tremula system`)."""
     if systems.model_only():
         return False
     return attach.available(1 << max(0, num_ipus - 1).bit_length())

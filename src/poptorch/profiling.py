@@ -53,4 +53,7 @@ class Channel:
         """A context whose duration is marked as `<channel>.<name>`."""
         if _pvti is None:
             return contextlib.nullcontext()
-        return _pvti.Tracepoint(self._channel, f"{self._name}.{name}")
+        marked: contextlib.AbstractContextManager[Any] = _pvti.Tracepoint(
+            self._channel, f"{self._name}.{name}"
+        )
+        return marked

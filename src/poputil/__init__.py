@@ -1,9 +1,11 @@
 """Tile mappings, splits of work, copies, broadcasts and names of vertex types, with the names of C++.
 
-`docs/poplar-libs.md` says what is there.
+`docs/poplar-libs.md` lists the functions.
 """
 
 from __future__ import annotations
+
+from typing import NoReturn
 
 from tremula.frontends.poplar.libs.errors import PoplibsError as poplibs_error
 
@@ -14,10 +16,8 @@ from ._tensors import *
 from ._tensors import __all__ as _tensors
 
 
-def __getattr__(name: str):
-    raise AttributeError(
-        f"poputil has no {name!r}; docs/poplar-libs.md lists what it has and what it has not"
-    )
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(f"poputil has no {name!r}; docs/poplar-libs.md lists what is available")
 
 
 __all__ = [*_mapping, *_tensors, "graphfn", "poplibs_error"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
+from poplar import Graph, Target, Tensor
 from poplar._enums import TensorCloneMethod
-from poplar._tensor import Interval
-from tremula.frontends.poplar.graph.graph import Graph
+from poplar._tensor import Interval, as_tensor
+from poplar.program import Sequence as Program
 from tremula.frontends.poplar.graph.view import View
 from tremula.frontends.poplar.libs import placements, poputil, regions
 from tremula.frontends.poplar.libs.arguments import Arguments
@@ -20,12 +23,15 @@ from tremula.frontends.poplar.types import Type
 UNLESS_ALIASES = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
 
 
-def mapTensorLinearly(graph, t, minElementsPerTile=None, grainSize=None) -> None:
-    """Spread a tensor evenly over the tiles in its order: pieces of whole grains, at least `minElementsPerTile`."""
+def mapTensorLinearly(
+    graph: Graph, t: Tensor, minElementsPerTile: int | None = None, grainSize: int | None = None
+) -> None:
+    """Spread a tensor evenly over the tiles in order, in multiples of the grain size and at least
+    `minElementsPerTile`."""
     poputil.map_tensor_linearly(graph, t, minElementsPerTile, grainSize)
 
 
-def mapTensorLinearlyWithOffset(graph, t, *arguments) -> None:
+def mapTensorLinearlyWithOffset(graph: Graph, t: Tensor, *arguments: Any) -> None:
     """`mapTensorLinearlyWithOffset(graph, t, [minElementsPerTile, grainSize,] offset=0, ascendingOrder=True)`."""
     taken = Arguments("poputil::mapTensorLinearlyWithOffset", arguments)
     sizes, offset, ascending = _sizes_and_offset(taken)
@@ -34,7 +40,7 @@ def mapTensorLinearlyWithOffset(graph, t, *arguments) -> None:
     poputil.put_pieces(graph, t, begin, end, _tiles(len(begin), graph.tile_count, offset, ascending))
 
 
-def _sizes_and_offset(taken: Arguments):
+def _sizes_and_offset(taken: Arguments) -> Any:
     """Sizes where they are given, then the offset and the direction, which may be left out."""
     numbers: list[int] = []
     while taken.next_is_number() and not taken.next_is(bool):
@@ -47,17 +53,17 @@ def _sizes_and_offset(taken: Arguments):
     return sizes, (numbers[0] if numbers else 0), ascending is not False
 
 
-def _default_sizes(graph_or_target, type: Type) -> tuple[int, int]:
+def _default_sizes(graph_or_target: Any, type: Type) -> tuple[int, int]:
     facts = graph_or_target.contents.target if isinstance(graph_or_target, Graph) else graph_or_target.facts
     return -(-SMALLEST_PIECE_BYTES // type.size), facts.vector_width(type)
 
 
-def _tiles(count: int, tiles: int, offset: int, ascending: bool):
+def _tiles(count: int, tiles: int, offset: int, ascending: bool) -> Any:
     places = np.arange(count, dtype=np.int64)
     return (places + offset) % tiles if ascending else (tiles - 1 - offset - places) % tiles
 
 
-def calcLinearTileMapping(graph, what, *arguments):
+def calcLinearTileMapping(graph: Any, what: Any, *arguments: Any) -> list[list[Interval]]:
     """The intervals of each tile of a linear mapping: `calcLinearTileMapping(graph, t[, offset, ascending])`,
     `(graph or target, shape, minElementsPerTile, grainSize[, offset, ascending])`, `(target, shape, type[, ...])`."""
     taken = Arguments("poputil::calcLinearTileMapping", arguments)
@@ -80,8 +86,10 @@ def calcLinearTileMapping(graph, what, *arguments):
     return found
 
 
-def calcLinearTileMappingAndNewOffset(graph, t, offset=0):
-    """The mapping of a tensor from tile `offset` on, for all tiles, and the tile after its last one."""
+def calcLinearTileMappingAndNewOffset(
+    graph: Graph, t: Tensor, offset: int = 0
+) -> tuple[list[list[Interval]], int]:
+    """The linear mapping of a tensor that starts at tile `offset`, and the tile after its last one."""
     pieces = calcLinearTileMapping(graph, t)
     tiles = graph.tile_count
     found: list[list[Interval]] = [[] for _ in range(tiles)]
@@ -90,20 +98,20 @@ def calcLinearTileMappingAndNewOffset(graph, t, offset=0):
     return found, (offset + len(pieces)) % tiles
 
 
-def chooseMappingOffset(numTiles, shape, seed=0x9E3779B9) -> int:
-    """A first tile that depends on a shape. The numbers are not those of the real function."""
+def chooseMappingOffset(numTiles: int, shape: Sequence[int], seed: int = 0x9E3779B9) -> int:
+    """A start tile that depends on the shape. The real function returns other numbers."""
     return placements.mapping_offset(int(numTiles), shape, int(seed))
 
 
-def getTileImbalance(first, *arguments) -> int:
+def getTileImbalance(first: Any, *arguments: Any) -> int:
     """`getTileImbalance(mapping or graph, [tensor,] minElementsPerTile=0, grainSize=1)`: how many elements more than a
     balanced mapping gives has the fullest tile."""
     taken = Arguments("poputil::getTileImbalance", arguments)
-    found = first.getTileMapping(taken.view("t").flatten()) if isinstance(first, Graph) else first
+    found = first.getTileMapping(as_tensor(taken.view("t")).flatten()) if isinstance(first, Graph) else first
     smallest = taken.integer("minElementsPerTile") if taken.next_is_number() else 0
     grain = taken.integer("grainSize") if taken.next_is_number() else 1
     taken.end()
-    counts = [sum(each.size() for each in tile) for tile in found]
+    counts: list[int] = [sum(each.size() for each in tile) for tile in found]
     balanced = max(-(-sum(counts) // max(1, len(counts))), smallest, grain)
     return max(0, max(counts, default=0) - balanced)
 
@@ -119,7 +127,7 @@ class TensorUseTracker:
     def __init__(self, numTiles: int, startTile: int = 0, ascendingMappingOrder: bool = True) -> None:
         self._uses = placements.Uses()
 
-    def add(self, graph, tile=None, t=None) -> None:
+    def add(self, graph: Any, tile: Any = None, t: Any = None) -> None:
         """`add(graph, tile, t)`: a tile uses a tensor; `add(tracker)`: all that another tracker has."""
         if isinstance(graph, TensorUseTracker):
             self._uses.extend(graph._uses)
@@ -127,30 +135,44 @@ class TensorUseTracker:
             self._uses.add(t, graph.tile(int(tile)))
 
     def resolve(
-        self, graph, grainSize, minElementsPerTile, extendPartialUsage=False, mappingMethod=None
+        self,
+        graph: Graph,
+        grainSize: int,
+        minElementsPerTile: int,
+        extendPartialUsage: bool = False,
+        mappingMethod: Any = None,
     ) -> None:
-        """Nothing is left to resolve: `mapTensorsByUse` chooses tiles itself."""
+        """Does nothing: `mapTensorsByUse` chooses tiles itself."""
 
     def mapTensorsByUse(
-        self, graph, grainSize, minElementsPerTile, extendPartialUsage=False, mappingMethod=None
+        self,
+        graph: Graph,
+        grainSize: int,
+        minElementsPerTile: int,
+        extendPartialUsage: bool = False,
+        mappingMethod: Any = None,
     ) -> None:
-        """Map all elements that have a use."""
+        """Map all elements that are used."""
         self._uses.place(graph, int(grainSize), int(minElementsPerTile))
 
     def empty(self) -> bool:
-        """Whether no use was added."""
+        """Whether no uses were added."""
         return self._uses.empty
 
 
-def cloneToIpu(graph, t, dstIPU, debug="", method=UNLESS_ALIASES):
+def cloneToIpu(
+    graph: Graph, t: Tensor, dstIPU: int, debug: Any = "", method: TensorCloneMethod = UNLESS_ALIASES
+) -> Tensor:
     """A clone on the same tiles of another IPU."""
     made = graph.clone(t, str(debug), method)
     placements.to_ipu(graph, t, made, int(dstIPU))
     return made
 
 
-def cloneToGraph(srcGraph, dstGraph, t, debug="", method=UNLESS_ALIASES):
-    """A clone on the tiles of another virtual graph that have the same numbers as those of the first."""
+def cloneToGraph(
+    srcGraph: Graph, dstGraph: Graph, t: Tensor, debug: Any = "", method: TensorCloneMethod = UNLESS_ALIASES
+) -> Tensor:
+    """A clone on the tiles of another virtual graph with the same numbers."""
     made = dstGraph.clone(t, str(debug), method)
     flat = made.flatten()
     for tile, intervals in enumerate(srcGraph.getTileMapping(t)):
@@ -159,7 +181,7 @@ def cloneToGraph(srcGraph, dstGraph, t, debug="", method=UNLESS_ALIASES):
     return made
 
 
-def cloneAndExpandAliasing(graph, t, offset=0, debug=""):
+def cloneAndExpandAliasing(graph: Graph, t: Tensor, offset: int = 0, debug: Any = "") -> tuple[Tensor, int]:
     """A clone without aliases, and the tile after the last one: what was an alias is mapped linearly from `offset`."""
     made = graph.clone(t, str(debug), TensorCloneMethod.CREATE_NEW_ORDER)
     flat, addresses = made.flatten(), t.addresses().reshape(-1)
@@ -171,16 +193,28 @@ def cloneAndExpandAliasing(graph, t, offset=0, debug=""):
     return made, poputil.map_tensor_linearly(graph, extra, offset=int(offset))
 
 
-def copyToIpu(graph, t, prog, dstIPU, debug="", method=UNLESS_ALIASES):
+def copyToIpu(
+    graph: Graph,
+    t: Tensor,
+    prog: Program,
+    dstIPU: int,
+    debug: Any = "",
+    method: TensorCloneMethod = UNLESS_ALIASES,
+) -> Tensor:
     """A copy of a tensor on another IPU."""
     made = cloneToIpu(graph, t, dstIPU, debug, method)
     prog.add(make_copy(t, made, name=str(debug)))
     return made
 
 
-def createIpuCopy(graph, t, dstIpu, debug="", method=TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES):
-    """A clone on another IPU, and source and target of the copy to it: three tensors. C++ returns the last two in
-    arguments."""
+def createIpuCopy(
+    graph: Graph,
+    t: Tensor,
+    dstIpu: int,
+    debug: Any = "",
+    method: TensorCloneMethod = TensorCloneMethod.PRESERVE_ORDER_AND_ALIASES,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A clone on another IPU, and the source and target of the copy to it. C++ returns the last two in arguments."""
     made = cloneToIpu(graph, t, dstIpu, debug, method)
     source, target = t.flatten(), made.flatten()
     _, first = np.unique(target.addresses(), return_index=True)
@@ -193,33 +227,37 @@ def createIpuCopy(graph, t, dstIpu, debug="", method=TensorCloneMethod.PRESERVE_
     return made, source, target
 
 
-def dimIsSplitOverTiles(graph, t, dimension) -> bool:
-    """Whether elements along a dimension lie on different tiles."""
+def dimIsSplitOverTiles(graph: Graph, t: Tensor, dimension: int) -> bool:
+    """Whether elements along a dimension are on different tiles."""
     return placements.dimension_is_split(graph, t, int(dimension))
 
 
-def dimIsSplitOverIPUs(graph, t, dimension) -> bool:
-    """Whether elements along a dimension lie on different IPUs."""
+def dimIsSplitOverIPUs(graph: Graph, t: Tensor, dimension: int) -> bool:
+    """Whether elements along a dimension are on different IPUs."""
     return placements.dimension_is_split(graph, t, int(dimension), graph.contents.target.tiles_per_ipu)
 
 
-def createBroadcastOperand(graph, fullTensor, type, dim, ditherMapping=False, debug=""):
-    """A vector for an operation that repeats it along all dimensions but `dim`, on the tiles where it is used."""
-    return placements.broadcast_operand(graph, fullTensor, type, int(dim), bool(ditherMapping), str(debug))
+def createBroadcastOperand(
+    graph: Graph, fullTensor: Tensor, type: Type, dim: int, ditherMapping: bool = False, debug: Any = ""
+) -> Tensor:
+    """A vector for an operation that broadcasts it along all dimensions except `dim`, on the tiles that use it."""
+    return as_tensor(
+        placements.broadcast_operand(graph, fullTensor, type, int(dim), bool(ditherMapping), str(debug))
+    )
 
 
-def transformTileIndex(tile, numTiles, offset, ascending) -> int:
-    """The tile that takes the place of `tile` where a mapping begins at `offset`."""
+def transformTileIndex(tile: int, numTiles: int, offset: int, ascending: bool) -> int:
+    """The tile that replaces `tile` in a mapping that starts at `offset`."""
     return (tile + offset) % numTiles if ascending else (numTiles - 1 - offset - tile) % numTiles
 
 
-def invTransformTileIndex(tile, numTiles, offset, ascending) -> int:
+def invTransformTileIndex(tile: int, numTiles: int, offset: int, ascending: bool) -> int:
     """The opposite of `transformTileIndex`."""
     return (tile - offset) % numTiles if ascending else (numTiles - 1 - offset - tile) % numTiles
 
 
-def mergeAdjacentRegions(regions_) -> None:
-    """Sort a list of intervals, or each of several lists, and join neighbours, in place."""
+def mergeAdjacentRegions(regions_: Any) -> None:
+    """Sort a list of intervals, or several lists, and merge adjacent intervals, in place."""
     if regions_ and isinstance(regions_[0], list):
         for each in regions_:
             mergeAdjacentRegions(each)
@@ -227,16 +265,16 @@ def mergeAdjacentRegions(regions_) -> None:
     regions_[:] = [Interval(*each) for each in regions.merged(_pairs(regions_))]
 
 
-def _pairs(intervals) -> list[tuple[int, int]]:
+def _pairs(intervals: Any) -> list[tuple[int, int]]:
     return [(each.begin(), each.end()) if isinstance(each, Interval) else tuple(each) for each in intervals]
 
 
-def flattenIntervals(intervals):
+def flattenIntervals(intervals: Any) -> list[Interval]:
     """All intervals of several lists."""
     return [each for one in intervals for each in one]
 
 
-def splitRegions(regions_, grainSize, maxPartitions, *limits):
+def splitRegions(regions_: Any, grainSize: int, maxPartitions: int, *limits: Any) -> Any:
     """`splitRegions(regions, grainSize, maxPartitions, minElementsPerPartition=0, maxElementsPerPartition,
     maxElementsPerRegion)`: intervals, or lists of them, in balanced parts of whole grains."""
     given = [int(each) for each in (grainSize, maxPartitions, *limits)]
@@ -246,23 +284,23 @@ def splitRegions(regions_, grainSize, maxPartitions, *limits):
     return [[Interval(*each) for each in part] for part in regions.split(_pairs(regions_), *given)]
 
 
-def splitRegionsBetweenWorkers(target, regions_, grainSize, *limits):
-    """The same in as many parts as a tile has workers."""
+def splitRegionsBetweenWorkers(target: Target, regions_: Any, grainSize: int, *limits: Any) -> Any:
+    """Split intervals into as many parts as a tile has workers."""
     return splitRegions(regions_, grainSize, target.getNumWorkerContexts(), *limits)
 
 
-def intervalSequenceNumElements(sequence) -> int:
-    """How many elements several lists of intervals have."""
+def intervalSequenceNumElements(sequence: Any) -> int:
+    """The number of elements in several lists of intervals."""
     return sum(end - begin for each in sequence for begin, end in _pairs(each))
 
 
-def calculateUnshufflingIntervals(intervals):
-    """Where each interval lies once they are put one after the other, in the order of their beginnings."""
+def calculateUnshufflingIntervals(intervals: Any) -> list[Interval]:
+    """The position of each interval after all intervals are concatenated in the order of their start."""
     return [Interval(*each) for each in regions.unshuffling(_pairs(intervals))]
 
 
-def balancedPartition(rangeUpperBound, splitCount) -> list[int]:
-    """Numbers that differ by at most one and add up to the first argument."""
+def balancedPartition(rangeUpperBound: int, splitCount: int) -> list[int]:
+    """Numbers that differ by at most one and sum to the first argument."""
     if splitCount < 1:
         raise PoplibsError(
             f"poputil::balancedPartition: {rangeUpperBound} cannot be split into {splitCount} parts"

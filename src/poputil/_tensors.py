@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
+from poplar import Graph, Target, Tensor
 from poplar._enums import TensorCloneMethod
-from poplar._tensor import concat
+from poplar._tensor import as_tensor, concat
+from poplar.program import Sequence as Program
 from tremula.frontends.poplar.errors import TypeMismatch
 from tremula.frontends.poplar.graph.rearrange import moved, reshaped_part
 from tremula.frontends.poplar.graph.view import View
@@ -20,7 +23,9 @@ from tremula.frontends.poplar.types import FLOAT, HALF, Type
 UNLESS_ALIASES = TensorCloneMethod.PRESERVE_ORDER_UNLESS_ALIASES
 
 
-def duplicate(graph, t, prog, debug="", method=UNLESS_ALIASES):
+def duplicate(
+    graph: Graph, t: Tensor, prog: Program, debug: Any = "", method: TensorCloneMethod = UNLESS_ALIASES
+) -> Tensor:
     """A copy of a tensor."""
     made = graph.clone(t, str(debug), method)
     source, target = t.flatten(), made.flatten()
@@ -34,18 +39,20 @@ def duplicate(graph, t, prog, debug="", method=UNLESS_ALIASES):
     return made
 
 
-def cloneN(graph, t, N, debug="", method=UNLESS_ALIASES):
-    """N clones, one after the other in a new first dimension."""
+def cloneN(
+    graph: Graph, t: Tensor, N: int, debug: Any = "", method: TensorCloneMethod = UNLESS_ALIASES
+) -> Tensor:
+    """N clones, concatenated in a new first dimension."""
     return concat([graph.clone(t, str(debug), method).expand([0]) for _ in range(N)], 0)
 
 
-def expandToMatchRanks(a, b):
+def expandToMatchRanks(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Both tensors with as many dimensions as the larger one. C++ changes its arguments instead."""
     rank = max(a.rank, b.rank)
-    return tuple(each.expand([0] * (rank - each.rank)) for each in (a, b))
+    return a.expand([0] * (rank - a.rank)), b.expand([0] * (rank - b.rank))
 
 
-def broadcastToMatch(a, *others):
+def broadcastToMatch(a: Tensor, *others: Any) -> Any:
     """`broadcastToMatch(a, shape)`: the tensor repeated to a shape; `broadcastToMatch(a, b[, c])`: all tensors repeated
     to one shape, as a tuple. C++ changes its arguments instead."""
     if len(others) == 1 and not isinstance(others[0], View):
@@ -61,7 +68,7 @@ def broadcastToMatch(a, *others):
     return tuple(_repeated(each, shape) for each in tensors)
 
 
-def _repeated(view, shape: tuple[int, ...]):
+def _repeated(view: Tensor, shape: tuple[int, ...]) -> Tensor:
     if view.rank > len(shape):
         raise PoplibsError(f"a tensor of shape {list(view.shape)} cannot be broadcast to {list(shape)}")
     view = view.expand([0] * (len(shape) - view.rank))
@@ -74,19 +81,19 @@ def _repeated(view, shape: tuple[int, ...]):
     return view
 
 
-def canBroadcastToMatch(a, b) -> bool:
+def canBroadcastToMatch(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors can be broadcast together."""
     return all(
         one == other or 1 in (one, other) for one, other in zip(a.shape[::-1], b.shape[::-1], strict=False)
     )
 
 
-def factorDims(t, factors, startDim=0):
-    """Split dimensions: their quotients by the factors first, then the factors."""
+def factorDims(t: Tensor, factors: Sequence[int], startDim: int = 0) -> Tensor:
+    """Split dimensions by factors. The quotients come first, then the factors."""
     end = startDim + len(factors)
     for length, factor in zip(t.shape[startDim:end], factors, strict=True):
         if length % factor:
-            raise PoplibsError(f"poputil::factorDims: {length} elements are no multiple of {factor}")
+            raise PoplibsError(f"poputil::factorDims: {length} elements are not a multiple of {factor}")
     pairs = [each for length, factor in zip(t.shape[startDim:end], factors, strict=True)
              for each in (length // factor, factor)]  # fmt: skip
     split = reshaped_part(t, startDim, end, pairs)
@@ -95,7 +102,7 @@ def factorDims(t, factors, startDim=0):
     return moved(split, sources, list(range(startDim, startDim + 2 * count)))
 
 
-def unfactorDims(t, numDims, startDim=0):
+def unfactorDims(t: Tensor, numDims: int, startDim: int = 0) -> Tensor:
     """The opposite of `factorDims`."""
     sources = list(range(startDim, startDim + 2 * numDims))
     targets = [startDim + 2 * place for place in range(numDims)] + [
@@ -107,24 +114,27 @@ def unfactorDims(t, numDims, startDim=0):
     return reshaped_part(apart, startDim, startDim + 2 * numDims, joined)
 
 
-def unflattenIndex(shape, index) -> list[int]:
-    """The place in each dimension of an element of a flattened tensor."""
+def unflattenIndex(shape: Sequence[int], index: int) -> list[int]:
+    """The indices of an element of a flattened tensor."""
     return [int(each) for each in np.unravel_index(int(index), tuple(shape))]
 
 
-def flattenIndex(shape, indices) -> int:
-    """The place in the flattened tensor of an element."""
+def flattenIndex(shape: Sequence[int], indices: Sequence[int]) -> int:
+    """The index of an element in the flattened tensor."""
     return int(np.ravel_multi_index(tuple(indices), tuple(shape)))
 
 
-def castToDeviceHalfValue(target, input) -> float:
-    """A number as half holds it."""
+def castToDeviceHalfValue(target: Target, input: float) -> float:
+    """A number rounded to half."""
     with np.errstate(over="ignore"):
         return float(np.float16(np.float32(input)))
 
 
-def checkAccuracyWhenCast(target, input, inputType, outputType, tolerance) -> bool:
-    """Whether a number keeps its value from float to half up to a relative tolerance; from half to float it does."""
+def checkAccuracyWhenCast(
+    target: Target, input: float, inputType: Type, outputType: Type, tolerance: float
+) -> bool:
+    """Whether a cast from float to half keeps the value up to a relative tolerance. A cast from half to float always
+    does."""
     if (inputType, outputType) == (HALF, FLOAT):
         return True
     if (inputType, outputType) != (FLOAT, HALF):
@@ -136,7 +146,7 @@ def checkAccuracyWhenCast(target, input, inputType, outputType, tolerance) -> bo
 
 
 def templateVertex(name: str, *parameters: Any) -> str:
-    """The name of a vertex type with its template parameters: types, truth values, numbers, enumerations, texts."""
+    """The name of a vertex type with its template parameters: types, booleans, numbers, enumerations or texts."""
     return f"{name}<{','.join(_parameter(each) for each in parameters)}>" if parameters else name
 
 
@@ -151,7 +161,7 @@ def _parameter(value: Any) -> str:
         return str(value)
     if isinstance(value, float):
         return f"{value:f}"
-    raise TypeMismatch(f"{value!r} is no parameter of a vertex type")
+    raise TypeMismatch(f"{value!r} is not a parameter of a vertex type")
 
 
 def _namespace(kind: type) -> str:
@@ -164,23 +174,25 @@ def _namespace(kind: type) -> str:
     return f"{parts[0]}::" if parts[0] in ("popops", "popnn", "poplin", "poplar") else ""
 
 
-def detectInnermostGrouping(graph, t) -> int:
-    """How many elements of the innermost dimension are neighbours in memory."""
+def detectInnermostGrouping(graph: Graph, t: Tensor) -> int:
+    """The number of elements of the innermost dimension that are contiguous in memory."""
     return placements.innermost_grouping(t)
 
 
-def detectDimGroupings(graph, t) -> list[tuple[int, int]]:
-    """Dimensions whose neighbours are neighbours in memory, with their group sizes, the innermost in memory first."""
+def detectDimGroupings(graph: Graph, t: Tensor) -> list[tuple[int, int]]:
+    """The dimensions whose elements are contiguous in memory, with their group sizes; the innermost in memory first."""
     return placements.dimension_groupings(t)
 
 
-def createPartitionableTensor(graph, type, shape, nPartitions, debug=""):
-    """A tensor in which each of a grid of parts is one stretch of memory."""
-    return placements.partitionable(graph, type, tuple(shape), tuple(nPartitions), str(debug))
+def createPartitionableTensor(
+    graph: Graph, type: Type, shape: Sequence[int], nPartitions: Sequence[int], debug: Any = ""
+) -> Tensor:
+    """A tensor in which each part of a grid is contiguous in memory."""
+    return as_tensor(placements.partitionable(graph, type, tuple(shape), tuple(nPartitions), str(debug)))
 
 
-def iterateTensorPartitions(t, nPartitions, f) -> None:
-    """Call `f(indices, part)` for each of a grid of parts."""
+def iterateTensorPartitions(t: Tensor, nPartitions: Sequence[int], f: Callable[..., Any]) -> None:
+    """Call `f(indices, part)` for each part of a grid."""
     grid = placements.ranges(t.shape, nPartitions)
     counts = [
         -(-length // max(1, -(-length // count))) for length, count in zip(t.shape, nPartitions, strict=True)

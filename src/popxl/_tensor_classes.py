@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, cast
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ RetrievalMode = Literal["one_per_group", "all_replicas"]
 TILE_SET_MAP = {_ir.TileSet.Compute: "compute", _ir.TileSet.IO: "io", None: "undefined"}
 
 
-class TensorSpec(Mapping):
+class TensorSpec(Mapping[str, Any]):
     """Shape and type of a tensor that does not exist yet."""
 
     def __init__(self, shape: tuple[int, ...], dtype: dtypes.dtype, meta_shape: tuple[int, ...] = ()) -> None:
@@ -188,12 +188,12 @@ class Tensor:
 
     @property
     def T(self) -> Tensor:
-        """Its axes in reverse order."""
+        """The tensor with its axes in reverse order."""
         return self.transpose()
 
     @property
     def T_(self) -> Tensor:
-        """Its axes in reverse order, in the same memory."""
+        """The tensor with its axes in reverse order, in the same memory."""
         return self.transpose_()
 
     def transpose(self, permutation: Iterable[int] | None = None) -> Tensor:
@@ -349,10 +349,16 @@ class Tensor:
         return ops.squeeze(result, axes=scalars) if scalars else result
 
 
-def _ops() -> Any:
+class _Ops(Protocol):
+    """The module `popxl.ops`, which imports this one."""
+
+    def __getattr__(self, name: str, /) -> Callable[..., Tensor]: ...
+
+
+def _ops() -> _Ops:
     from . import ops
 
-    return ops
+    return cast(_Ops, ops)
 
 
 def _constant(value: Any, dtype: dtypes.dtype | None = None) -> Constant:
@@ -367,7 +373,7 @@ class Variable(Tensor, tensor_type="Variable"):
     _replica_grouping: ReplicaGrouping
     _memmap_arr: np.memmap | None
 
-    def copy_to_ipu(self, dst: int, src: int) -> Tensor:
+    def copy_to_ipu(self, dst: int, src: int) -> Tensor:  # type: ignore[override]
         """`ops.ipu_copy`."""
         return _ops().ipu_copy(self, dst, src)
 
@@ -388,7 +394,7 @@ class Variable(Tensor, tensor_type="Variable"):
 
     @property
     def shape_on_host(self) -> tuple[int, ...]:
-        """The shape on the host, groups in front if there are several."""
+        """The shape on the host. With several groups, they are the first dimension."""
         groups = self.replica_grouping.num_groups
         return self.shape if groups == 1 else (groups, *self.shape)
 
@@ -400,6 +406,6 @@ class Variable(Tensor, tensor_type="Variable"):
 class Constant(Tensor, tensor_type="Const"):
     """A value that never changes."""
 
-    def copy_to_ipu(self, dst: int, src: int) -> Tensor:
+    def copy_to_ipu(self, dst: int, src: int) -> Tensor:  # type: ignore[override]
         """`ops.ipu_copy`."""
         return _ops().ipu_copy(self, dst, src)

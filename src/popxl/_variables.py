@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -39,7 +39,8 @@ def variable(
     log2_scale: int | None = None,
     nan_on_overflow: bool | None = None,
 ) -> Variable:
-    """A variable of the main graph that begins with `data`, groups of replicas in front if there are several."""
+    """A variable of the main graph with the initial value `data`. With several groups of replicas, they are the first
+    dimension."""
     graph = gcg()
     if graph != gmg():
         raise ValueError(
@@ -48,7 +49,7 @@ def variable(
         )
     ir = graph.ir
     mapped = isinstance(data, np.memmap)
-    ir._has_read_only_memmap |= mapped and not data.flags.writeable
+    ir._has_read_only_memmap |= isinstance(data, np.memmap) and not data.flags.writeable
     if mapped and replica_grouping is not None and not replica_grouping.is_const:
         popart.getLogger().warn(
             f"For the variable {name or 't'} you have passed np.memmap data and a non-const replica grouping: values "
@@ -63,9 +64,9 @@ def variable(
     )
     pb_tensor.data = array
     pb_tensor.settings = VariableSettings(tuple(grouping.assignment), _all_replicas(retrieval_mode))
-    made = Tensor._from_pb_tensor(pb_tensor)
+    made = cast(Variable, Tensor._from_pb_tensor(cast(Any, pb_tensor)))
     made._replica_grouping = grouping
-    made._memmap_arr = data if mapped else None
+    made._memmap_arr = data if isinstance(data, np.memmap) else None
     return made
 
 
@@ -149,7 +150,8 @@ def replica_sharded_buffer(
     shard_over: int | None = None,
     entries: int = 1,
 ) -> RemoteBuffer:
-    """A remote buffer for shards of tensors of `shape`, groups of replicas in front if there are several."""
+    """A remote buffer for shards of tensors of `shape`. With several groups of replicas, they are the first
+    dimension."""
     from .remote_buffer import remote_buffer
 
     grouping = (replica_grouping or gcg().ir.replica_grouping()).const_rg
@@ -209,7 +211,7 @@ def constant(
     info = TensorInfo(element.name, tuple(array.shape))
     pb_tensor = graph._pb_graph.add_tensor(graph._create_tensor_id(name), info, TensorKind.CONST)
     pb_tensor.data = array
-    return Tensor._from_pb_tensor(pb_tensor)
+    return cast(Constant, Tensor._from_pb_tensor(cast(Any, pb_tensor)))
 
 
 def graph_input(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """What holds for ops that are created now."""
+    """The context in which ops are created."""
 
     def __init__(self) -> None:
         self._graphs: list[Graph] = []
@@ -120,7 +120,7 @@ _CONTEXT = Context()
 
 
 def get_current_context() -> Context:
-    """What holds for ops that are created now."""
+    """The context in which ops are created."""
     return _CONTEXT
 
 

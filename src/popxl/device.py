@@ -11,15 +11,18 @@ from tremula.frontends.popxl.session import PopxlSession
 class DeviceInfo(Protocol):
     """The device interface that a session uses; `popart.DeviceInfo` has it as well."""
 
-    isAttached: Any
     type: Any
     numIpus: Any
 
+    @property
+    def isAttached(self) -> Any:
+        """Whether it is held."""
+
     def attach(self) -> Any:
-        """Hold it."""
+        """Acquire the device."""
 
     def detach(self) -> Any:
-        """Give it back."""
+        """Release the device."""
 
 
 class _OwnDevice:
@@ -36,12 +39,12 @@ class _OwnDevice:
         return self._program.attached
 
     def attach(self) -> bool:
-        """Hold it."""
+        """Acquire the device."""
         self._program.attach()
         return True
 
     def detach(self) -> None:
-        """Give it back."""
+        """Release the device."""
         self._program.detach()
 
 

@@ -22,7 +22,13 @@ _PT_TO_POPXL: dict[Any, dtype] = {}
 
 
 class dtype:
-    """An element type. The members of this module are all there are."""
+    """An element type. This module contains all of them."""
+
+    _name: str
+    _kind: str
+    _np_type: np.dtype[Any]
+    _pt_type: Any
+    _pb_dtype: Any
 
     def __init__(self) -> None:
         raise TypeError(
@@ -52,7 +58,7 @@ class dtype:
 
     @property
     def is_complex(self) -> builtins.bool:
-        """Whether it has an imaginary part."""
+        """Whether the type is complex."""
         return self._kind == "complex"
 
     @property
@@ -80,7 +86,7 @@ class dtype:
 
     @classmethod
     def as_dtype(cls, type_value: Any) -> dtype:
-        """The type for a name, for a type of Python, NumPy or torch, or for what has a dtype."""
+        """The type for a name, for a type of Python, NumPy or torch, or for an object with a dtype."""
         for candidate in (type_value, getattr(type_value, "dtype", None)):
             found = _lookup(candidate)
             if found is not None:

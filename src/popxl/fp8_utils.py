@@ -39,7 +39,8 @@ def _check_float8(dtype: Dtype | None) -> Dtype:
 def host_pow2scale_cast_to_fp8(
     src: np.ndarray, dtype: Dtype | None = None, log2_scale: int = 0, nan_on_overflow: bool = True
 ) -> np.ndarray:
-    """Values times a power of two as float8; those too large become NaN, or the largest number."""
+    """Scale values by a power of two and cast them to float8. Values that are too large become NaN, or the
+    largest number."""
     source, wanted = _array(src), _check_float8(dtype)
     if source.dtype not in (np.float16, np.float32, np.float64):
         raise RuntimeError(f"Values of the type {source.dtype} cannot become float8.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import popart._internal.ir as _ir
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class Graph:
-    """A list of ops with inputs and outputs. `Ir.create_graph` makes them; ops are created inside `with graph:`."""
+    """A list of ops with inputs and outputs. `Ir.create_graph` creates graphs. Ops are created inside `with graph:`."""
 
-    _pb_graph: _ir.Graph
+    _pb_graph: Any
     _by_ref_inputs: set[Tensor]
     _ir: Ir
 
@@ -27,7 +27,7 @@ class Graph:
         )
 
     @classmethod
-    def _from_pb(cls, pb_graph: _ir.Graph) -> Graph:
+    def _from_pb(cls, pb_graph: Any) -> Graph:
         from .ir import Ir
 
         ir = Ir._from_pb(pb_graph.getIr())
@@ -37,7 +37,7 @@ class Graph:
         return found
 
     @classmethod
-    def _create_from_pb(cls, pb_graph: _ir.Graph) -> Graph:
+    def _create_from_pb(cls, pb_graph: Any) -> Graph:
         from .ir import Ir
 
         ir = Ir._from_pb(pb_graph.getIr())
@@ -68,17 +68,17 @@ class Graph:
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """Its inputs."""
+        """The inputs of the graph."""
         return tuple(Tensor._from_pb_tensor(each) for each in self._pb_graph.inputs)
 
     @property
     def inputs_by_name(self) -> dict[str, Tensor]:
-        """Its inputs by their names."""
+        """The inputs by name."""
         return {each.name: each for each in self.inputs}
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """Its outputs."""
+        """The outputs of the graph."""
         return tuple(Tensor._from_pb_tensor(each) for each in self._pb_graph.outputs)
 
     @property
@@ -88,12 +88,12 @@ class Graph:
 
     @property
     def variables(self) -> tuple[Variable, ...]:
-        """Its variables."""
+        """The variables of the graph."""
         return tuple(each for each in self.tensors if isinstance(each, Variable))
 
     @property
     def constants(self) -> tuple[Constant, ...]:
-        """Its constants."""
+        """The constants of the graph."""
         return tuple(each for each in self.tensors if isinstance(each, Constant))
 
     @property
@@ -109,7 +109,7 @@ class Graph:
         scoped = "/".join((*get_current_context().name_scopes, name or "t"))
         return self._pb_graph.unique(scoped)
 
-    def register_op_created_hook(self, fn: Callable[[_ir.Op], Any]) -> int:
+    def register_op_created_hook(self, fn: Callable[[Any], Any]) -> int:
         """Call `fn` with each op that is created in this graph."""
 
         def hook(op: _ir.Op) -> None:
@@ -142,6 +142,6 @@ class Graph:
         get_current_context().push_graph(self)
         return self
 
-    def __exit__(self, *exc: object) -> bool:
+    def __exit__(self, *exc: object) -> Literal[False]:
         get_current_context().pop_graph()
         return False

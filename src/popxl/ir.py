@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 from weakref import WeakValueDictionary
 
 import popart._internal.ir as _ir
@@ -38,7 +38,7 @@ class Ir:
         if self._use_popdist:
             self._configure_from_popdist()
         else:
-            self.replication_factor = replication
+            self.replication_factor = int(replication)
 
     def _configure_from_popdist(self) -> None:
         import popdist.popart
@@ -111,13 +111,19 @@ class Ir:
         """The streams to the host that an op stores to."""
         from .streams import DeviceToHostStream
 
-        return {DeviceToHostStream._from_tensor(each) for each in self._streams("HostStore")}
+        return {
+            cast(DeviceToHostStream, DeviceToHostStream._from_tensor(each))
+            for each in self._streams("HostStore")
+        }
 
     def get_all_h2d_streams(self) -> set[HostToDeviceStream]:
         """The streams from the host that an op loads from."""
         from .streams import HostToDeviceStream
 
-        return {HostToDeviceStream._from_tensor(each) for each in self._streams("HostLoad")}
+        return {
+            cast(HostToDeviceStream, HostToDeviceStream._from_tensor(each))
+            for each in self._streams("HostLoad")
+        }
 
     def _streams(self, kind: str) -> list[Tensor]:
         names = {

@@ -6,7 +6,8 @@ from typing import Any
 
 
 class Module:
-    """A callable that builds a graph: `Ir.create_graph` takes it as a function, and afterwards it keeps what it set."""
+    """A callable that builds a graph. Pass it to `Ir.create_graph` like a function; it keeps the attributes
+    that it sets."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.build(*args, **kwargs)

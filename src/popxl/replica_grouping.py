@@ -16,7 +16,7 @@ _NOT_CONSTANT = "A grouping whose strides differ has no stride, and cannot be us
 
 
 class ReplicaGrouping:
-    """The group of each replica. `Ir.replica_grouping` makes them."""
+    """The group of each replica. `Ir.replica_grouping` creates groupings."""
 
     _ir: Ir
     _stride: int | None
@@ -99,7 +99,7 @@ class ReplicaGrouping:
         return cls._from_params(ir, stride if size > 1 else 1, size)
 
     @property
-    def _pb_replica_grouping(self) -> _ir.ReplicaGrouping:
+    def _pb_replica_grouping(self) -> Any:
         if self._stride is None:
             raise NotImplementedError(_NOT_CONSTANT)
         return _ir.ReplicaGrouping(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +75,7 @@ class _PbSession(Executables):
             self._session.weights_from_host()
 
     def writeWeights(self, weights: Any) -> None:
-        """Take over weights by identifier, for the host only."""
+        """Set weights by identifier, on the host only."""
         values = getattr(weights, "weights", None) or getattr(weights, "_weights", weights)
         for identifier, value in values.items():
             tensor = self._session.ir._pb_ir.getTensor(identifier)
@@ -145,14 +144,14 @@ class Session:
     def run(
         self, inputs: h2dStreamBufferMaps | None = None, downcast_inputs: bool = True
     ) -> d2hStreamBufferMaps:
-        """Run the program once; what its streams return."""
+        """Run the program once, and return the data of its output streams."""
         self._assert_attached_before_runtime()
         outputs = self.create_host_outputs()
         self.run_with_outputs(inputs, outputs, downcast_inputs)
         return outputs
 
     def create_host_outputs(self) -> dict[DeviceToHostStream, np.ndarray]:
-        """Arrays for what the streams to the host return in one run."""
+        """Create arrays for the output streams of one run."""
         return {
             stream: np.zeros(self._full_input_shape(stream.shape), dtype=stream.dtype.as_numpy())
             for stream in self._expected_outputs()
@@ -187,10 +186,10 @@ class Session:
         for stream, array in given.items():
             self._verify_io_shape(stream, array, what)
 
-    def _validate_run_inputs(self, inputs: Mapping[Stream, np.ndarray]) -> None:
+    def _validate_run_inputs(self, inputs: Mapping[Any, np.ndarray]) -> None:
         self._validate(inputs, self.expected_inputs(), "input")
 
-    def _validate_run_outputs(self, outputs: Mapping[Stream, np.ndarray]) -> None:
+    def _validate_run_outputs(self, outputs: Mapping[Any, np.ndarray]) -> None:
         self._validate(outputs, self._expected_outputs(), "output")
 
     def _verify_io_shape(self, stream: Stream, array: np.ndarray, what: str) -> None:
@@ -290,7 +289,7 @@ class Session:
                 f"Tensor {getattr(tensor, 'id', tensor)} is not of type Variable, and cannot be written."
             )
         float8 = tensor.dtype.name.startswith("float8")
-        if isinstance(data, numbers.Number):
+        if isinstance(data, int | float | np.number):
             if float8:
                 raise TypeError(
                     f"A number cannot be written to {tensor.id}, which has {tensor.dtype}: give an array, as of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from tremula.frontends.popxl.info import TensorInfo, TensorKind
 
@@ -73,13 +74,15 @@ def _stream_tensor(shape: Iterable[int], dtype: Dtype, name: str, kind: TensorKi
 
 def h2d_stream(shape: Iterable[int], dtype: Dtype, name: str | None = None) -> HostToDeviceStream:
     """A stream to the device."""
-    return HostToDeviceStream._from_tensor(
+    made = HostToDeviceStream._from_tensor(
         _stream_tensor(shape, dtype, name or "h2d_stream", TensorKind.STREAM)
     )
+    return cast(HostToDeviceStream, made)
 
 
 def d2h_stream(shape: Iterable[int], dtype: Dtype, name: str | None = None) -> DeviceToHostStream:
     """A stream to the host."""
-    return DeviceToHostStream._from_tensor(
+    made = DeviceToHostStream._from_tensor(
         _stream_tensor(shape, dtype, name or "d2h_stream", TensorKind.ACT_GRAD)
     )
+    return cast(DeviceToHostStream, made)

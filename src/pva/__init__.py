@@ -3,7 +3,8 @@
     report = pva.openReport("training/profile.pop")
     print(report.compilation.graph.numComputeSets)
 
-All figures are modelled. What a profile of ours does not know raises `NotModelled`, an AttributeError.
+All figures are modelled. An attribute that the chip model does not know raises `NotModelled`, an
+AttributeError.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ def openReport(
 ) -> pva_core.Report:
     """Open a profile.pop, or the one in a folder.
 
-    Debug contexts are in the profile itself; `debugInfoFilename` is accepted and not read, as no other file has them.
+    Debug contexts are in the profile itself; `debugInfoFilename` is accepted but not read.
 
     Raises:
-        Error: there is no such file, it is no profile, a damaged one, or one of a newer version.
+        Error: there is no such file, it is not a profile, a damaged one, or one of a newer version.
     """
     return pva_core.Report(profileFilename)
 

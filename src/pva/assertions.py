@@ -25,7 +25,7 @@ _NAMED = 5
 
 
 class ReportError(AssertionError):
-    """A check of a report that does not hold."""
+    """A check of a report failed."""
 
 
 class Checks:
@@ -37,7 +37,7 @@ class Checks:
     # -- memory ------------------------------------------------------------------------------------------
 
     def fits(self) -> Checks:
-        """Every tile has room for what it needs, gaps included."""
+        """Every tile has enough memory, including gaps."""
         columns = self._report.compilation.tiles.to_numpy("overflowedIncludingGaps", "ipu")
         over = np.flatnonzero(columns["overflowedIncludingGaps"])
         if len(over):
@@ -114,7 +114,8 @@ class Checks:
     # -- programs ----------------------------------------------------------------------------------------
 
     def compute_sets_match(self, pattern: str, count: int | None = None) -> Checks:
-        """Some compute sets match the pattern (as of file names); with `count`, exactly so many."""
+        """At least one compute set matches the pattern (like a file name pattern); with `count`, exactly this
+        number."""
         names = [each.name for each in self._report.compilation.computeSets]
         found = sum(fnmatch.fnmatchcase(name, pattern) for name in names)
         if (count is None and not found) or (count is not None and found != count):
@@ -143,7 +144,7 @@ class Checks:
         return self
 
     def holds(self, what: str, condition: Callable[[Report], bool]) -> Checks:
-        """A condition of your own; `what` says what should be true."""
+        """A custom condition. `what` describes it."""
         if not condition(self._report):
             self._fail(f"it is not true that {what}.")
         return self

@@ -1,7 +1,8 @@
 """Uses of tile memory under the names of the original.
 
 Each use of the chip model goes to exactly one of the original's categories, so that the categories of a tile sum to
-its bytes without gaps. Categories that the chip model does not tell apart or does not know are 0 and say so.
+its bytes without gaps. Categories that the chip model does not separate or does not know are 0
+and marked as such.
 """
 
 from __future__ import annotations

@@ -38,7 +38,8 @@ class Graph:
 
     @property
     def numVars(self) -> int:
-        """Variables; one that lies on several IPUs counts once for each, but for programs that place their own."""
+        """The number of variables. A variable on several IPUs counts once for each, except in programs that
+        place their own data."""
         placed = "edges" in self._source.counts
         return self._source.counts["variables"] if placed else self._source.rows("variables")
 
@@ -114,7 +115,7 @@ class CompilationReport:
 
     @property
     def livenessProgramSteps(self) -> Table[LivenessProgramStep]:
-        """The steps of the program with what is alive in them; sizes are of one replica."""
+        """The steps of the program with the variables that are live in them. Sizes are those of one replica."""
         return self._liveness.table()
 
     @property
@@ -128,7 +129,7 @@ class CompilationReport:
 
     @property
     def variables(self) -> Table[Variable]:
-        """All variables, also those that come and go."""
+        """All variables, including those that are not always live."""
         return self._variables.table(self._variables.shown)
 
     @property

@@ -27,7 +27,7 @@ class VertexType:
 
     @property
     def name(self) -> str:
-        """Name of the type, as PopLibs calls it where it has one."""
+        """The name of the type, in PopLibs if it exists there."""
         return str(self._source.profile.vertex_types[self._id].name)
 
     @property
@@ -62,12 +62,12 @@ class Vertex:
 
     @property
     def count(self) -> int:
-        """How many there are, on all tiles of a replica."""
+        """The number of vertices on all tiles of a replica."""
         return int(self._source.numbers("vertices", "count")[self._row])
 
     @property
     def countByTile(self) -> Numbers:
-        """How many there are on each tile: spread evenly over the tiles that have some."""
+        """The number of vertices on each tile, spread evenly over the tiles that have vertices."""
         tiles = int(self._source.numbers("vertices", "tiles")[self._row])
         spread = evenly(self.count, tiles, self._source.target.tiles_per_ipu)
         return self._source.on_system(spread, self._ipu)

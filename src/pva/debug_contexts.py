@@ -31,12 +31,12 @@ class DebugContext:
 
     @property
     def name(self) -> str:
-        """Its own name."""
+        """The name."""
         return self._source.texts("contexts", "name")[self.id]
 
     @property
     def layer(self) -> str:
-        """The layer of the stack that made it: poptorch, tensorflow ..."""
+        """The layer of the stack that created it: poptorch, tensorflow ..."""
         return self._source.texts("contexts", "layer")[self.id]
 
     @property

@@ -42,7 +42,7 @@ class Run:
 
     @property
     def number(self) -> int:
-        """Its number among all runs of the profile."""
+        """The index of the run in the profile."""
         return self._id
 
     @property
@@ -71,7 +71,7 @@ class Run:
 
     @property
     def steps(self) -> Table[ExecutionStep]:
-        """Its steps, in the order in which they begin."""
+        """The steps of the run, in the order in which they begin."""
         first, last = self._runs.bounds[self._id : self._id + 2].tolist()
         return self._runs.steps(range(first, last))
 
@@ -128,7 +128,7 @@ class TotalCycles:
 
 
 class Block:
-    """A part of a program that was to be recorded, as it ran once on a tile."""
+    """A recorded part of a program, as it ran once on a tile."""
 
     __slots__ = ("_row", "_runs", "tile")
 
@@ -162,7 +162,7 @@ class Block:
 
     @property
     def isCommon(self) -> bool:
-        """Whether it is a block, or a program, that was asked for by name."""
+        """Whether the program was selected by name, as a block or as a program."""
         return not self.isStreamCopy
 
     @property
@@ -172,7 +172,7 @@ class Block:
 
     @property
     def isBlockFlush(self) -> bool:
-        """Never: there is no buffer to be emptied."""
+        """Always false: there is no buffer to flush."""
         return False
 
     def __repr__(self) -> str:

@@ -80,14 +80,14 @@ class StepOnIpu:
 
     @property
     def tileBalance(self) -> float:
-        """The same with the tiles that do not compute."""
+        """The balance, including the tiles that do not compute."""
         if float(self._number("mean_tile_cycles")) <= 0:
             return 1.0
         return self.activeTileBalance * min(1.0, self.activeTiles / int(self._source.target.tiles_per_ipu))
 
     @property
     def dataIn(self) -> int:
-        """Bytes that come to the IPU from the host or from another IPU."""
+        """The number of bytes that the IPU receives from the host or from another IPU."""
         return int(self._number("bytes_in"))
 
     @property
@@ -110,12 +110,12 @@ class StepComputeSet:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name."""
         return self._set.name
 
     @property
     def vertices(self) -> Items[Vertex]:
-        """Its vertices."""
+        """The vertices of the compute set."""
         return self._set.vertices
 
     @property

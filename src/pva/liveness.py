@@ -19,7 +19,7 @@ _OTHERS = "(others)"
 
 
 class LiveMemory:
-    """Bytes that are alive in a step, and the variables that they belong to, which are looked up when asked for."""
+    """The live bytes of a step, and their variables, which are read when they are first used."""
 
     __slots__ = ("_listed", "_source", "bytes")
 
@@ -49,7 +49,7 @@ class LivenessProgramStep:
 
     @property
     def program(self) -> Program:
-        """What runs."""
+        """The program that runs in this step."""
         return self._liveness.programs.program(int(self._liveness.index.program[self._id]))
 
     @property

@@ -62,7 +62,7 @@ class Memory:
 
     @property
     def overflowed(self) -> Bytes:
-        """Bytes beyond what the tile has (of all tiles that have too few)."""
+        """Bytes beyond the memory of the tile (summed over the tiles that overflow)."""
         return Bytes(self._sum("overflowExcludingGaps"), self._sum("overflowIncludingGaps"))
 
     @property
@@ -122,7 +122,7 @@ class Tile:
 
     @property
     def memory(self) -> Memory:
-        """Its memory at the fullest moment of the IPU."""
+        """The memory at the fullest moment of the IPU."""
         ipu, tile = divmod(self.id, self._source.target.tiles_per_ipu)
         return Memory(self._source, self._source.modelled_ipu(ipu), tile)
 
@@ -142,7 +142,7 @@ class IPU:
 
     @property
     def tiles(self) -> Table[Tile]:
-        """Its tiles."""
+        """The tiles of the IPU."""
         first = self.id * self._source.target.tiles_per_ipu
         return tiles(self._source, range(first, first + self._source.target.tiles_per_ipu))
 

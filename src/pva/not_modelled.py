@@ -6,7 +6,7 @@ from tremula.errors import Error
 
 
 class NotModelled(AttributeError, Error):
-    """The attribute is one of the original's that the chip model has nothing to say about.
+    """The chip model does not know this attribute of the original.
 
     `hasattr` is false for such an attribute, as it is in versions of the original that lack it.
     """

@@ -30,11 +30,11 @@ class Operation:
 
     @property
     def debugContext(self) -> DebugContext:
-        """Where it comes from."""
+        """The debug context of the operation."""
         return DebugContext(self._analysis.compilation.source, self._analysis.context_of(self._id))
 
     def programs(self) -> Items[Program]:
-        """Its programs: the node of the op, and the exchanges and compute sets below."""
+        """The programs of the operation: its node, and the exchanges and compute sets below it."""
         compilation = self._analysis.compilation
         return compilation.tree.items(compilation.source.programs_of_op[self._id])
 

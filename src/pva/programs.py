@@ -47,7 +47,7 @@ class Program:
 
     @property
     def name(self) -> str:
-        """Its kind."""
+        """The kind of program."""
         return self._programs.source.texts("programs", "name")[self._id] if self._id >= 0 else ""
 
     @property
@@ -77,13 +77,13 @@ class Program:
 
     @property
     def debugContext(self) -> DebugContext | None:
-        """The op or module that it comes from; None for what the model adds."""
+        """The op or module of the program. None for programs that the model adds."""
         number = self._number("context", -1)
         return DebugContext(self._programs.source, number) if number >= 0 else None
 
     @property
     def debugContexts(self) -> Items[DebugContext]:
-        """The same as a list."""
+        """The debug context, in a list."""
         number = self._number("context", -1)
         return contexts(self._programs.source, range(number, number + 1) if number >= 0 else range(0))
 
@@ -147,7 +147,7 @@ class Program:
 
 
 def _ignored(program: Program) -> None:
-    """A visitor that is no ProgramVisitor may lack methods."""
+    """A visitor that is not a ProgramVisitor may lack methods."""
 
 
 class Programs:

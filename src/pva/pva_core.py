@@ -1,4 +1,4 @@
-"""The classes of this package under the name of the original's inner module."""
+"""The classes of this package, under the name of the original's internal module."""
 
 from __future__ import annotations
 

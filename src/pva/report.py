@@ -48,19 +48,19 @@ class InstrumentationSettings:
 
 
 class Report:
-    """An open profile. Everything is read when it is first asked for. Also a context manager."""
+    """An open profile. Everything is read when it is first used. A report is a context manager."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._source = Source(path)
 
     @functools.cached_property
     def compilation(self) -> CompilationReport:
-        """What was found about the program before it ran."""
+        """The results about the program before it ran."""
         return CompilationReport(self._source)
 
     @functools.cached_property
     def execution(self) -> ExecutionReport:
-        """Its recorded runs."""
+        """The recorded runs."""
         return ExecutionReport(self._source, self.compilation.tree)
 
     @property
@@ -83,7 +83,7 @@ class Report:
 
     @property
     def version(self) -> Version:
-        """The version of the profile's schema, as it is in the file."""
+        """The version of the schema of the file."""
         return Version(self._source.profile.version)
 
     @property
@@ -96,7 +96,7 @@ class Report:
         self._source.print_length.items = max(0, int(length))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._source.profile.close()
 
     def __enter__(self) -> Report:

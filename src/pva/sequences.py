@@ -1,4 +1,4 @@
-"""Lists that make their items when they are looked at, and lists of numbers over arrays.
+"""Lists that create their items on first use, and lists of numbers over arrays.
 
 Both behave as Python's lists do when they are read: negative indexes, slices (which are lists of the same kind and
 copy nothing), comparison, iteration. Their text is bounded; `Report.listPrintLength` sets how many items it shows.
@@ -24,7 +24,7 @@ class PrintLength:
 
 
 class Items(Sequence[T], Generic[T]):
-    """A list of objects; each is made by `make(number)` when it is asked for.
+    """A list of objects. `make(number)` creates each when it is first used.
 
     `walk` makes many of them in a row faster than one by one, where there is such a way.
     """

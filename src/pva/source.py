@@ -103,7 +103,7 @@ class Source:
         return self._memory[ipu]
 
     def ipu_of_op(self, op: int) -> int:
-        """The IPU of the modelled replica on which an op runs; 0 for what is no op."""
+        """The IPU of the modelled replica on which an op runs; 0 for what is not an op."""
         return self.modelled_ipu(self.profile.ops[op].ipu) if op >= 0 else 0
 
     def on_system(self, of_ipu: Array, ipu: int) -> Numbers:

@@ -1,4 +1,4 @@
-"""Lists whose attributes can be had in bulk: a NumPy array for each of them, or a pandas data frame."""
+"""Lists that return whole columns of attributes, as NumPy arrays or as a pandas data frame."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Target:
 
     @property
     def type(self) -> TargetType:
-        """Always a model: no figure in a profile of ours was measured."""
+        """Always `IpuModel`, because no figure in these profiles was measured."""
         return TargetType.IpuModel
 
     @property

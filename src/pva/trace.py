@@ -24,7 +24,7 @@ class Event:
 
     @property
     def label(self) -> str:
-        """What it was."""
+        """The label of the event."""
         return str(self._trace.file.texts[self._trace.file.events.label[self._id]])
 
     @property
@@ -73,17 +73,17 @@ class Thread:
 
     @property
     def tid(self) -> int:
-        """Its number in the system."""
+        """The system's id of the thread."""
         return int(self._trace.file.threads[self._id].tid)
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name."""
         return str(self._trace.file.threads[self._id].name)
 
     @property
     def events(self) -> Table[Event]:
-        """Its outermost events, in the order of their start; the others are their children."""
+        """The outermost events in the order of their start. The others are their children."""
         mine = (self._trace.file.events.thread == self._id) & (self._trace.file.events.parent < 0)
         return self._trace.events(np.flatnonzero(mine).astype(np.int64))
 
@@ -106,7 +106,7 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Its number in the system."""
+        """The system's id of the process."""
         return int(self._trace.file.process.pid)
 
     @property
@@ -116,7 +116,7 @@ class Process:
 
     @property
     def threads(self) -> Items[Thread]:
-        """Its threads that have events."""
+        """The threads that have events."""
         return Items(self._trace.busy, lambda number: Thread(self._trace, number), self._trace.print_length)
 
     def thread(self, tid: int) -> Thread:
@@ -163,7 +163,7 @@ class _Trace:
 
 
 class Trace:
-    """A trace file, which holds one process."""
+    """A trace file. It contains one process."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._trace = _Trace(path)

@@ -18,7 +18,7 @@ from pva.tables import Table
 
 
 class Variable:
-    """A tensor, or one kind of code: its name and its size in bytes (on the tile that was asked about, or on all)."""
+    """A tensor, or one kind of code: its name and its size in bytes (on the requested tile, or on all tiles)."""
 
     __slots__ = ("_id", "_source", "name", "size")
 
@@ -40,7 +40,7 @@ class Variable:
 
     @property
     def use(self) -> str:
-        """Its category in the chip model: weights, activations, optimizer state ..."""
+        """The category in the chip model: weights, activations, optimizer state ..."""
         return self._source.uses[int(self._source.column("category")[self._id])]
 
     @property
@@ -50,7 +50,7 @@ class Variable:
 
     @property
     def alwaysLive(self) -> bool:
-        """Whether it is there for the whole run."""
+        """Whether the variable is live during the whole run."""
         return bool(self._source.column("always_live")[self._id])
 
     def __eq__(self, other: object) -> bool:

@@ -78,7 +78,7 @@ class Kind:
         """The document and the arrays of an archive, which `label` names in errors.
 
         Raises:
-            Error: it is no such archive, of another version, or damaged.
+            Error: it is not such an archive, of another version, or damaged.
         """
         try:
             with zipfile.ZipFile(file) as archive:

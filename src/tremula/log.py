@@ -187,7 +187,7 @@ def _destination(group: str) -> TextIO | None:
 
 
 def _give_up(stream: TextIO, problem: OSError) -> bool:
-    """Send what was to go to a file, which cannot be written any more, to stderr; False if it was no file."""
+    """Send what was to go to a file, which cannot be written any more, to stderr; False if it was not a file."""
     with _lock:
         lost = [where for where, each in _files.items() if each is stream]
         instead = stderr()

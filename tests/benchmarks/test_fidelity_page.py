@@ -51,7 +51,7 @@ def test_files_called_blind_or_fit_are_blind_unless_they_say_otherwise(tmp_path:
 def test_no_constant_is_fitted_to_a_blind_row(tmp_path: Path) -> None:
     path = tmp_path / "blind_mine.toml"
     path.write_text(_GEMM.replace('source = "me"', 'source = "me"\nfit = true'))
-    with pytest.raises(CaseError, match="no blind test"):
+    with pytest.raises(CaseError, match="not a blind test"):
         load(path)
     assert not [case.id for case in shipped_cases() if case.blind and case.fit]
 

@@ -32,6 +32,16 @@ def run(folder: Path, *command: str) -> str:
     return ran.stdout
 
 
+def test_the_documentation_lists_every_example() -> None:
+    page = (EXAMPLES.parent / "docs" / "examples.md").read_text(encoding="utf-8")
+    there = {
+        path.relative_to(EXAMPLES.parent).as_posix()
+        for path in EXAMPLES.rglob("*")
+        if path.suffix in (".py", ".ipynb")
+    }
+    assert set(re.findall(r"`(examples/[\w/]+\.(?:py|ipynb))`", page)) == there
+
+
 def test_every_example_is_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(PRINTED) | ELSEWHERE
 

@@ -187,7 +187,7 @@ with pvti.Tracepoint(pvti.traceDrivers, "y"): pass
         ('{"enable": false}', None),
         ("{}", ["x", "y"]),
         ('{"enable": true}', ["x", "y"]),
-        ("this is no JSON", ["x", "y"]),
+        ("this is not JSON", ["x", "y"]),
         ('{"channels": ["own"]}', ["x"]),
         ('{"channels": []}', ["x", "y"]),
         ('{"channels": 5}', ["x", "y"]),

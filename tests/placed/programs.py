@@ -23,7 +23,7 @@ from tremula.program.placed_steps import Execute, RunCopy, Steps
 
 
 def variables(*tiles: Sequence[int], element_bytes: int = 4, always_live: bool = True) -> Variables:
-    """Variables given by the tile of each of their elements; -1 is no tile."""
+    """Variables given by the tile of each of their elements; -1 is not a tile."""
     sizes = np.array([len(each) for each in tiles], dtype=np.int64)
     first = np.cumsum(sizes) - sizes
     begin, end, tile = [], [], []

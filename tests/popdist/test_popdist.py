@@ -95,7 +95,7 @@ def test_the_number_of_ipus_per_replica_is_compared(monkeypatch: pytest.MonkeyPa
 
 def test_uneven_instances_are_counted_by_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
     launch(monkeypatch, NUM_TOTAL_REPLICAS=5, NUM_LOCAL_REPLICAS=2, REPLICA_INDEX_OFFSET=3)
-    with pytest.raises(Error, match="no multiple"):
+    with pytest.raises(Error, match="not a multiple"):
         popdist.getNumInstances()
     launch(monkeypatch, UNIFORM_REPLICAS_PER_INSTANCE=0)
     monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")

@@ -159,7 +159,7 @@ def test_runs_need_a_device_and_a_program(graph: poplar.Graph, device: poplar.De
         engine.load(other)
     with pytest.raises(poplar.control_program_error, match="needs a program"):
         poplar.Engine(graph)
-    with pytest.raises(poplar.poplar_error, match="stands for none"):
+    with pytest.raises(poplar.poplar_error, match="is empty"):
         engine.load(poplar.Device())
 
 

@@ -182,7 +182,7 @@ SMALL_CHIP = ("too_large", "too_large_replicated")
 
 @pytest.fixture(autouse=True)
 def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """IPUs enough, and programs that do not fit are no news here."""
+    """IPUs enough, and programs that do not fit are not news here."""
     monkeypatch.setenv("TREMULA_VIRTUAL_IPUS", "64")
     monkeypatch.setenv("TREMULA_CHIP_MODEL", "asked")
     monkeypatch.setenv("TREMULA_SUMMARY", "0")

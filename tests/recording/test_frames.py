@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tremula.estimate import Estimate, estimate
@@ -73,9 +73,17 @@ _CHOICES: dict[str, Any] = {
     "most_steps": st.sampled_from([300, 2_000, 500_000]),
 }
 
+#: each replica updates a part of the weights: less arithmetic, but as many syncs
+_SHARED_STATE: dict[str, Any] = {
+    "layers": 2, "stages": 1, "training": True, "accumulation": 3, "replicas": 2, "iterations": 7, "recompute": False,
+    "schedule": "grouped", "execution": "pipelined", "streaming": False, "sharded": True, "io_tiles": 0,
+    "most_steps": 300,
+}  # fmt: skip
+
 
 @settings(max_examples=40)
 @given(**_CHOICES)
+@example(**_SHARED_STATE)
 def test_frames_add_up_to_the_summary(
     layered: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory, most_steps: int, **choices: Any
 ) -> None:
@@ -146,7 +154,7 @@ def _parts_add_up(profile: Profile, found: Estimate) -> None:
         assert of(ipu, *STREAM) == pytest.approx(streamed, rel=1e-4, abs=rounding)
         beyond = iterations * (parts["inter_ipu"] + parts["collectives"])
         assert of(ipu, ProgramType.GlobalExchange) >= beyond * (1 - 1e-4) - rounding
-    if profile.target.ipus_per_replica == 1 and "scaled" not in profile.runs[1].note:
+    if profile.target.ipus_per_replica == 1:
         for name, kind in (("compute", ProgramType.OnTileExecute), ("exchange", ProgramType.DoExchange)):
             assert of(0, kind) == pytest.approx(iterations * parts[name], rel=1e-3, abs=rounding)
 

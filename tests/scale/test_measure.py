@@ -148,7 +148,7 @@ def test_processes_that_come_to_something_else_are_found_out() -> None:
     assert verdict([1.0, 0.01]).equivalent is False
     assert verdict([1.0, 0.01]).deviation == pytest.approx(0.01)
     assert verdict(spread=1e-7).equivalent is False  # between processes nothing but the same bits will do
-    assert verdict([0.5, 0.0], dtype=torch.float16).equivalent is False  # a half is no rounding
+    assert verdict([0.5, 0.0], dtype=torch.float16).equivalent is False  # a half is not a rounding
 
 
 def test_a_proof_that_could_not_fail_is_none() -> None:

@@ -71,7 +71,7 @@ def test_a_model_that_does_not_fit_on_one_ipu_is_cut_and_gets_the_micro_batches_
     alone, *cut = rows
     assert alone.fits in ("unlikely", "no")
     assert not alone.runs
-    assert "efficiency" not in alone.figures  # what does not fit is no measure of what does
+    assert "efficiency" not in alone.figures  # what does not fit is not a measure of what does
     assert "throughput" in alone.figures
     largest = cut[-1]
     assert largest.runs

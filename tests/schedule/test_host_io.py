@@ -68,7 +68,7 @@ def test_calls_under_way_at_once_hide_the_host() -> None:
 
 
 def test_against_published_transfers() -> None:
-    """The rates were taken from these figures: this guards units and legs, and is no evidence for the model."""
+    """The rates were taken from these figures: this guards units and legs, and is not evidence for the model."""
     # thorbenlouw/lbm-graphcore: 2200 x 1122 RGBA in fp32, in and out, host exchange cycles on Mk1
     image = 2200 * 1122 * 4 * 4
     call = call_time(0, image, image, system=C2)

@@ -188,7 +188,7 @@ def hand(browser: Any) -> Any:
 
 
 def beside(name: str) -> Any:
-    """A module in the folder of tests, which is no package."""
+    """A module in the folder of tests, which is not a package."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).parents[1] / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

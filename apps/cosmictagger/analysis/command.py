@@ -30,7 +30,7 @@ Times, speeds and faults of training runs, from their logs.
 A LOG is what poprun printed, a process.log, or a folder in which logs are searched; packed with gzip or not; "-" is
 standard input. process.log and process_rank_<n>.log of one folder are one run. Logs of the original program are read
 too. Several runs make a table of scaling."""
-#: columns where the output is no terminal
+#: columns where the output is not a terminal
 _WIDTH = 110
 
 

@@ -57,7 +57,7 @@ class Clock:
     """Reads times; each minute is worked out once.
 
     Attributes:
-        minutes: milliseconds by what a stamp says up to its minute; -1 if that is no time.
+        minutes: milliseconds by what a stamp says up to its minute; -1 if that is not a time.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class Clock:
         return known
 
     def time(self, minute: bytes, second: bytes, milli: bytes) -> int | None:
-        """The milliseconds of a stamp, or None if it is no time."""
+        """The milliseconds of a stamp, or None if it is not a time."""
         begin = self.minute(minute)
         return None if begin < 0 else begin + int(second) * 1000 + int(milli)
 

@@ -96,7 +96,7 @@ def _read(log: Log, chunks: Iterable[list[bytes]]) -> None:
 
 
 def _other(log: Log, clock: Clock, text: bytes, line: int) -> None:
-    """A line that is no training step."""
+    """A line that is not a training step."""
     if b"\r" in text.rstrip(b"\r"):
         # a progress bar writes over itself; what follows it on the same line counts
         for part in text.split(b"\r"):

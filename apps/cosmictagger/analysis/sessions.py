@@ -82,7 +82,7 @@ def pieces(stream: Stream) -> list[Piece]:
 
 
 def _pieces(stream: Stream) -> list[tuple[int, int]]:
-    """Training lines between starts: (first, last). Another rank's start at about the same time is no new one."""
+    """Training lines between starts: (first, last). Another rank's start at about the same time is not a new one."""
     times = np.frombuffer(stream.times, dtype=np.int64) if len(stream.times) else np.zeros(0, np.int64)
     latest = np.maximum.accumulate(times) if len(times) else times
     cuts = [0]

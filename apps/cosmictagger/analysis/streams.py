@@ -130,7 +130,7 @@ class Stream:
         self.records.append(self.count)
 
     def message(self, time: int, level: bytes, message: bytes, line: int) -> None:
-        """A record that is no training step."""
+        """A record that is not a training step."""
         before = self.end
         self.record(time)
         if test := grammar.TEST(message):

@@ -51,7 +51,13 @@ def build_parser() -> argparse.ArgumentParser:
     made.add_argument("--config-name", choices=preset_names(), help="a preset, or a YAML file")
     made.add_argument("--cfg", action="store_true", help="show the configuration and stop")
     made.add_argument("--version", action="store_true", help="show the version")
-    made.add_argument("setting", nargs="*", choices=["generate", "analyse", "scale", *words])
+    made.add_argument(
+        "setting",
+        nargs="*",
+        metavar="command or key=value",
+        choices=["generate", "analyse", "scale", *words],
+        help="a command (generate, analyse or scale), or a setting of the run",
+    )
     return made
 
 

@@ -48,7 +48,7 @@ class Truth:
 
     @property
     def flavour(self) -> str | None:
-        """`nu_e`, `nu_mu` or `nu_tau` (antineutrinos too); None if the particle is no neutrino."""
+        """`nu_e`, `nu_mu` or `nu_tau` (antineutrinos too); None if the particle is not a neutrino."""
         return _FLAVOURS.get(abs(self.pdg))
 
     @property

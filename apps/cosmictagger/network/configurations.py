@@ -156,7 +156,7 @@ class NetworkConfig:
         """Refuse images that cannot be halved `depth` times.
 
         Raises:
-            ValueError: a side is no multiple of two to the power of `depth`.
+            ValueError: a side is not a multiple of two to the power of `depth`.
         """
         step = 2**self.depth
         if height % step or width % step or height < step or width < step:

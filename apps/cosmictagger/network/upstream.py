@@ -113,7 +113,7 @@ def load(path: str | Path, config: NetworkConfig) -> UpstreamCheckpoint:
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is no checkpoint of the original, or one of another configuration.
+        ValueError: it is not a checkpoint of the original, or one of another configuration.
     """
     path = Path(path)
     try:

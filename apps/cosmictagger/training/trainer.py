@@ -35,7 +35,7 @@ BEST_METRIC = "Average/mIoU"
 
 
 class Diverged(RuntimeError):
-    """The loss is no number any more."""
+    """The loss is no longer a number."""
 
 
 def due(every: int, first: int, last: int) -> bool:
@@ -115,7 +115,7 @@ class Trainer:
 
         Raises:
             Interrupted: a signal asked to stop; a checkpoint is written.
-            Diverged: the loss is no number any more; the last checkpoint is from before.
+            Diverged: the loss is no longer a number; the last checkpoint is from before.
         """
         run, mode, position = self.config.run, self.config.mode, self.position
         if position.step >= run.iterations:

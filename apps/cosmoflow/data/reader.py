@@ -88,7 +88,7 @@ class SampleFile:
         """Counts [D, D, D, 4] and targets [4] of one sample.
 
         Raises:
-            BadSampleFile: they cannot be read, or are no counts and targets.
+            BadSampleFile: they cannot be read, or are not counts and targets.
         """
         volume, crop = divmod(sample, self.crops)
         along = self.layout.side // self.size
@@ -203,7 +203,7 @@ class SampleFiles:
         """Counts [D, D, D, 4] and targets [4] of one sample.
 
         Raises:
-            BadSampleFile: they cannot be read, or are no counts and targets.
+            BadSampleFile: they cannot be read, or are not counts and targets.
         """
         if not 0 <= sample < len(self):
             raise IndexError(f"There is no sample {sample}; the data set has {len(self)}.")

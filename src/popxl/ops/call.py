@@ -55,7 +55,7 @@ class CallSiteInfo:
         raise ValueError(f"{graph_tensor.name} is neither an input nor an output of the called graph.")
 
     def parent_to_graph(self, parent_tensor: Tensor) -> Tensor:
-        """The input of the graph for a tensor that the caller gives."""
+        """The input of the graph for a tensor of the caller."""
         try:
             index = self._op.firstInIndex(parent_tensor._pb_tensor)
         except IndexError as problem:
@@ -102,7 +102,7 @@ def call_with_info(
     inputs_dict: Mapping[Tensor, TensorLike] | None = None,
     check_inputs: bool = True,
 ) -> CallSiteInfo:
-    """The same, with what belongs together. Without `check_inputs` inputs may be missing for now."""
+    """Call a graph, and return the `CallSiteInfo`. Without `check_inputs`, inputs may be missing for now."""
     context = get_current_context()
     parent = context.graph
     given = prepared_inputs(parent, graph, "called", inputs, inputs_dict, check_inputs)
@@ -180,8 +180,8 @@ def _as_tensor(parent: Graph, tensor: Tensor, value: Any, what: str) -> Tensor:
 
 def _refuse_missing(graph: Graph, what: str, found: Mapping[int, Tensor], missing: list[int]) -> None:
     own = graph.inputs
-    rows = [("Index", "Graph Tensor"), *((index, own[index].id) for index in missing)]
-    there = [("Index", "Graph Tensor", "Parent Graph Tensor")]
+    rows: list[tuple[Any, ...]] = [("Index", "Graph Tensor"), *((index, own[index].id) for index in missing)]
+    there: list[tuple[Any, ...]] = [("Index", "Graph Tensor", "Parent Graph Tensor")]
     there += [(index, own[index].id, tensor.id) for index, tensor in sorted(found.items())]
     raise ValueError(
         f"Not enough inputs have been provided for the {what} graph ({graph}).\n\nMissing inputs:\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from popart._internal.errors import graph_error_class
 
@@ -19,7 +19,7 @@ class ConditionalSiteInfo(CallSiteInfo):
     """A conditional, and which tensors of its branches and of its caller belong together."""
 
     @property
-    def called_graph(self) -> tuple[Graph, Graph]:
+    def called_graph(self) -> tuple[Graph, Graph]:  # type: ignore[override]
         """The branches."""
         then, otherwise = self._op.getCalledGraphs()
         return Graph._from_pb(then), Graph._from_pb(otherwise)
@@ -37,7 +37,7 @@ class ConditionalSiteInfo(CallSiteInfo):
         raise IndexError(f"The conditional has no input {idx}.")
 
     def is_parent_index_in_then_branch(self, idx: int) -> bool:
-        """Whether an input of the op goes to the first branch."""
+        """Whether an input of the op belongs to the first branch."""
         self.parent_to_graph_input_index(idx)
         return self._op.opInToSubgraphInIndex(0, idx) != -1
 
@@ -50,7 +50,7 @@ class ConditionalSiteInfo(CallSiteInfo):
         return self._found(self._op.opOutToSubgraphOutIndex, int(not then_branch), idx)
 
     @staticmethod
-    def _found(lookup: object, branch: int, idx: int) -> int:
+    def _found(lookup: Callable[[int, int], int], branch: int, idx: int) -> int:
         try:
             return lookup(branch, idx)
         except graph_error_class() as problem:
@@ -69,7 +69,7 @@ class ConditionalSiteInfo(CallSiteInfo):
         raise ValueError(f"{graph_tensor.name} is neither an input nor an output of the branches.")
 
     def parent_to_graph(self, parent_tensor: Tensor) -> Tensor:
-        """The input of a branch for a tensor that the caller gives."""
+        """The input of a branch for a tensor of the caller."""
         try:
             index = self._op.firstInIndex(parent_tensor._pb_tensor)
         except IndexError as problem:
@@ -107,7 +107,7 @@ def conditional_with_info(
     else_inputs_dict: Mapping[Tensor, Tensor] | None = None,
     check_inputs: bool = True,
 ) -> ConditionalSiteInfo:
-    """The same, with what belongs together."""
+    """Run one of two graphs, and return the `ConditionalSiteInfo`."""
     context = get_current_context()
     parent = context.graph
     check_in_graph(parent, cond=cond)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-
 from .. import dtypes
 from ..dtypes import dtype as Dtype
 from ..tensor import Tensor, TensorLike, constant
@@ -126,7 +124,7 @@ def gelu(t: Tensor) -> Tensor:
 
 
 def gelu_(t: Tensor) -> Tensor:
-    """The same in place."""
+    """GELU, in place."""
     return create("GeluInplace", {"t": t}, "gelu_inplace_out")
 
 
@@ -136,7 +134,7 @@ def geluerf(t: Tensor) -> Tensor:
 
 
 def geluerf_(t: Tensor) -> Tensor:
-    """The same in place."""
+    """GELU with the error function, in place."""
     return create("GeluErfInplace", {"t": t}, "geluerf_inplace_out")
 
 
@@ -146,7 +144,7 @@ def relu(t: Tensor) -> Tensor:
 
 
 def relu_(t: Tensor) -> Tensor:
-    """The same in place."""
+    """ReLU, in place."""
     return create("ReluInplace", {"t": t}, "relu_inplace_out")
 
 
@@ -156,7 +154,7 @@ def swish(t: Tensor) -> Tensor:
 
 
 def swish_(t: Tensor) -> Tensor:
-    """The same in place."""
+    """Swish, in place."""
     return create("SwishInplace", {"t": t}, "swish_inplace_out")
 
 
@@ -175,7 +173,7 @@ def increment_mod(t: Tensor, increment: float, modulus: float) -> Tensor:
 
 
 def increment_mod_(t: Tensor, increment: float, modulus: float) -> Tensor:
-    """The same in place."""
+    """Increment modulo a number, in place."""
     attributes = {"increment": increment, "modulus": modulus}
     return create("IncrementModInplace", {"t": t}, "increment_mod_inplace_out", attributes)
 
@@ -197,7 +195,7 @@ def scaled_add(X: Tensor, Y: Tensor, a: float | Tensor = 1.0, b: float | Tensor 
 
 
 def scaled_add_(X: Tensor, Y: Tensor, a: float | Tensor = 1.0, b: float | Tensor = 1.0) -> Tensor:
-    """The same, in the memory of `X`."""
+    """Add scaled tensors, in the memory of `X`."""
     return _scaled("ScaledAddLhsInplace", f"scaled_add__{X.name}", X, Y, a, b)
 
 
@@ -229,7 +227,7 @@ def logical_not(t: Tensor) -> Tensor:
 
 
 def isnan(t: Tensor) -> Tensor:
-    """Where there is no number."""
+    """Whether each element is NaN."""
     return create("IsNaN", {"t": t}, "isnan_out")
 
 
@@ -239,7 +237,7 @@ def isinf(t: Tensor) -> Tensor:
 
 
 def isfinite(t: Tensor) -> Tensor:
-    """Where there are finite numbers."""
+    """Whether each element is finite."""
     return identity(~(isnan(t) | isinf(t)), "isfinite_out")
 
 
@@ -250,7 +248,7 @@ def where(condition: Tensor, lhs: Tensor, rhs: Tensor) -> Tensor:
 
 
 def identity(t: Tensor, output_name: str | None = None) -> Tensor:
-    """The same values under another name."""
+    """A copy of the tensor."""
     return create("Identity", {"t": t}, output_name or f"identity_{t.name}")
 
 
@@ -258,12 +256,12 @@ rename = identity
 
 
 def detach(t: Tensor) -> Tensor:
-    """The same values, through which no gradient passes."""
+    """The tensor without a gradient."""
     return create("Detach", {"t": t}, "detach_out")
 
 
 def detach_(t: Tensor) -> Tensor:
-    """The same in place."""
+    """The tensor without a gradient, in the same memory."""
     return create("DetachInplace", {"t": t}, "detach_out")
 
 
@@ -306,7 +304,55 @@ def pow2scale_cast_from_fp8(t: Tensor, log2_scale: Tensor, data_type: Dtype) -> 
 
 
 __all__ = [
-    name
-    for name, value in list(globals().items())
-    if builtins.callable(value) and value.__module__ == __name__ and not name.startswith("_")
+    "abs",
+    "add",
+    "add_",
+    "cast",
+    "ceil",
+    "clamp",
+    "clip",
+    "cos",
+    "detach",
+    "detach_",
+    "div",
+    "equal",
+    "exp",
+    "exp_",
+    "floor",
+    "fmod",
+    "gelu",
+    "gelu_",
+    "geluerf",
+    "geluerf_",
+    "greater",
+    "identity",
+    "increment_mod",
+    "increment_mod_",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "maximum",
+    "mul",
+    "negate",
+    "pow",
+    "pow2scale_cast_from_fp8",
+    "pow2scale_cast_to_fp8",
+    "relu",
+    "relu_",
+    "rename",
+    "scaled_add",
+    "scaled_add_",
+    "sign",
+    "sin",
+    "sqrt",
+    "sub",
+    "swish",
+    "swish_",
+    "tanh",
+    "where",
 ]

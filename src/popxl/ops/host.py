@@ -111,7 +111,7 @@ def print_tensor(
     open_bracket: str = "[",
     close_bracket: str = "]",
 ) -> Tensor:
-    """The same values, printed when the program runs; with `print_gradient` their gradient as well."""
+    """Print a tensor when the program runs, and return it. With `print_gradient`, print its gradient as well."""
     for name, value in (
         ("separator", separator),
         ("open_bracket", open_bracket),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
@@ -34,7 +33,7 @@ def reshape(t: Tensor, shape: Iterable[int]) -> Tensor:
 
 
 def reshape_(t: Tensor, shape: Iterable[int]) -> Tensor:
-    """The same, in the memory of `t`."""
+    """Give the tensor another shape, in the memory of `t`."""
     return create("ReshapeInplace", {"t": t}, f"{t.name}_reshaped", {"shape": _shape(t, shape)})
 
 
@@ -44,7 +43,7 @@ def flatten(t: Tensor) -> Tensor:
 
 
 def flatten_(t: Tensor) -> Tensor:
-    """The same, in the memory of `t`."""
+    """Flatten the tensor, in the memory of `t`."""
     return reshape_(t, (-1,))
 
 
@@ -79,7 +78,7 @@ def transpose(t: Tensor, permutation: Iterable[int] | None = None) -> Tensor:
 
 
 def transpose_(t: Tensor, permutation: Iterable[int] | None = None) -> Tensor:
-    """The same, in the memory of `t`."""
+    """Permute the dimensions, in the memory of `t`."""
     return create("TransposeInplace", {"t": t}, f"{t.name}_T", {"permutation": _permutation(t, permutation)})
 
 
@@ -115,7 +114,7 @@ def slice(t: Tensor, start: Bound = None, stop: Bound = None, step: Bound = None
 def slice_(
     t: Tensor, start: Bound = None, stop: Bound = None, step: Bound = None, axis: Any = None
 ) -> Tensor:
-    """The same, in the memory of `t`."""
+    """Slice the tensor, in the memory of `t`."""
     if start is None and stop is None and step is None:
         return t
     return create("SliceInplace", {"t": t}, "slice_out", process_args(start, stop, step, axis))
@@ -159,7 +158,7 @@ def concat(ts: Iterable[Tensor], axis: int = 0) -> Tensor:
 
 
 def concat_(ts: Iterable[Tensor], axis: int = 0) -> Tensor:
-    """The same. The result does not share memory with the tensors, as it would on the device."""
+    """Concatenate tensors. Unlike on the device, the result does not share memory with them."""
     return _concat("ConcatInplace", ts, axis)
 
 
@@ -202,7 +201,7 @@ def dynamic_update(
 def dynamic_update_(
     t: Tensor, index: Tensor, t_update: Tensor, axes: Iterable[int], sizes: Iterable[int], no_overlap: bool
 ) -> Tensor:
-    """The same in place."""
+    """Replace a slice at a variable offset, in place."""
     attributes = {"axes": list(axes), "sizes": list(sizes), "no_overlap": no_overlap}
     tensors = {"t": t, "index": index, "t_update": t_update}
     return create("DynamicUpdateInplace", tensors, "dynamicupdateinplace_out", attributes)
@@ -347,7 +346,30 @@ def io_tile_copy(t: Tensor) -> Tensor:
 
 
 __all__ = [
-    name
-    for name, value in list(globals().items())
-    if builtins.callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
+    "concat",
+    "concat_",
+    "dynamic_slice",
+    "dynamic_update",
+    "dynamic_update_",
+    "flatten",
+    "flatten_",
+    "gather",
+    "grouped_scatter_reduce",
+    "groupedgather",
+    "init",
+    "io_tile_copy",
+    "ipu_copy",
+    "process_args",
+    "reshape",
+    "reshape_",
+    "scatter",
+    "scatter_reduce",
+    "slice",
+    "slice_",
+    "split",
+    "squeeze",
+    "subsample",
+    "tied_gather",
+    "transpose",
+    "transpose_",
 ]

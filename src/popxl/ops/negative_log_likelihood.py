@@ -36,7 +36,7 @@ def nll_loss_with_softmax_grad(
     ignore_index: int | None = None,
     reduction: REDUCTION_TYPE = "mean",
 ) -> tuple[Tensor, ...]:
-    """The loss of what softmax gave, and the gradient of what it was given."""
+    """The loss of the output of softmax, and the gradient of the input of softmax."""
     seed = loss_grad if isinstance(loss_grad, Tensor) else constant(loss_grad, float32)
     tensors = {"probs": probs, "labels": labels, "loss_grad": seed}
     attributes = {"ignore_index": ignore_index, "reduction": _check(reduction)}

@@ -52,6 +52,6 @@ def dropout(t: Tensor, seed_tensor: Tensor, p: float) -> Tensor:
 
 
 def shaped_dropout(t: Tensor, seed_tensor: Tensor, shape: Iterable[int], ratio: float) -> Tensor:
-    """The same, with a mask of a smaller shape that is repeated."""
+    """Dropout with a smaller mask that is repeated."""
     attributes = {"ratio": ratio, "shape": tuple(shape)}
     return create("ShapedDropout", {"t": t, "seed_tensor": seed_tensor}, "shapeddropout_out", attributes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -156,7 +155,7 @@ _FLOAT8 = (dtypes.float8_143, dtypes.float8_152)
 
 
 def check_scaled_operands(what: str, first: Tensor, second: Tensor, log2_scale: Tensor) -> None:
-    """Refuse operands that are not float8, and scales that are no integer."""
+    """Refuse operands that are not float8, and scales that are not integers."""
     if first.dtype not in _FLOAT8 or second.dtype not in _FLOAT8:
         raise TypeError(
             f"The operands of a scaled {what} must have the type popxl.float8_143 or popxl.float8_152."
@@ -205,7 +204,7 @@ def batch_norm_inference(
 
 
 def histogram(t: Tensor, levels: Sequence[float], absolute_of_input: bool) -> Tensor:
-    """How many elements lie between neighbouring levels, and outside of them."""
+    """Count the elements between neighbouring levels, and those outside."""
     levels = list(levels)
     if any(low >= high for low, high in itertools.pairwise(levels)):
         raise ValueError(f"The levels must increase: {levels}.")
@@ -222,7 +221,29 @@ def onehot(t: Tensor, num_classes: Tensor, values: Tensor, axis: int) -> Tensor:
 
 
 __all__ = [
-    name
-    for name, value in list(globals().items())
-    if builtins.callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
+    "argmax",
+    "argmin",
+    "batch_norm_inference",
+    "check_scaled_operands",
+    "cumsum",
+    "group_norm",
+    "histogram",
+    "l1",
+    "l2",
+    "lamb_square",
+    "layer_norm",
+    "logsum",
+    "logsumexp",
+    "matmul",
+    "matmul_pow2scaled",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "onehot",
+    "prod",
+    "softmax",
+    "sum",
+    "sumsquare",
+    "topk",
 ]

@@ -19,7 +19,7 @@ def repeat(
     *inputs: Tensor | Iterable[Tensor],
     inputs_dict: Mapping[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, ...]:
-    """Call a graph several times, its outputs as its first inputs in the next turn."""
+    """Call a graph several times. Its outputs are its first inputs in the next iteration."""
     return repeat_with_info(graph, repeat_count, *inputs, inputs_dict=inputs_dict).outputs
 
 
@@ -30,7 +30,7 @@ def repeat_with_info(
     inputs_dict: Mapping[Tensor, Tensor] | None = None,
     check_inputs: bool = True,
 ) -> CallSiteInfo:
-    """The same, with what belongs together: of the loop and of a graph around `graph`, which calls it."""
+    """Repeat a graph, and return the `CallSiteInfo` of the loop and of the graph around `graph` that calls it."""
     if repeat_count < 0:
         raise ValueError(f"The repeat count must not be negative; it is {repeat_count} for {graph}.")
     if len(graph.inputs) < len(graph.outputs):

@@ -16,7 +16,7 @@ from ..tensor import Tensor
 
 
 class ExpectedConnectionType(Enum):
-    """What an input or output of a backward graph is: a forward tensor, or the gradient of one."""
+    """Whether an input or output of a backward graph is a forward tensor, or the gradient of one."""
 
     Fwd = "Fwd"
     FwdGrad = "FwdGrad"
@@ -30,7 +30,7 @@ class ExpectedConnectionType(Enum):
 
 
 class ExpectedConnection:
-    """What one input or output of a backward graph is."""
+    """The forward tensor of one input or output of a backward graph."""
 
     _fwd_graph: _ir.Graph
     _pb_ec: _ir.ExpectedConnection
@@ -59,11 +59,13 @@ class ExpectedConnection:
 
 
 class GradGraphInfo:
-    """A backward graph, and what its inputs and outputs are in terms of the forward graph."""
+    """A backward graph, with the forward tensors of its inputs and outputs."""
 
     _ir: _ir.Ir
     _fwd_graph: _ir.Graph
     _pb_bwd_info: _ir.BwdGraphInfo
+    _expected_inputs: list[ExpectedConnection]
+    _expected_outputs: list[ExpectedConnection]
 
     def __init__(self) -> None:
         raise TypeError("GradGraphInfo cannot be called: autodiff makes them.")
@@ -107,7 +109,7 @@ class GradGraphInfo:
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """The forward tensors whose gradients come out."""
+        """The forward tensors whose gradients are outputs."""
         return tuple(each.fwd_tensor for each in self._expected_outputs)
 
     def inputs_dict(self, fwd_call_info: CallSiteInfo) -> dict[Tensor, Tensor]:
@@ -129,7 +131,7 @@ class GradGraphInfo:
     def fwd_parent_ins_to_grad_parent_outs(
         self, fwd_call_info: CallSiteInfo, grad_call_info: CallSiteInfo
     ) -> dict[Tensor, Tensor]:
-        """By what the forward graph was called with, its gradient from a call of the backward graph."""
+        """For each tensor that the forward graph was called with, its gradient from a call of the backward graph."""
         found = self.fwd_graph_ins_to_grad_parent_outs(grad_call_info)
         return {fwd_call_info.graph_to_parent(t): gradient for t, gradient in found.items()}
 

@@ -31,7 +31,7 @@ from tremula.study.saved import save
 from tremula.study.subject import Subject
 from tremula.study.table import as_csv, legend, print_table
 
-#: columns where the output is no terminal
+#: columns where the output is not a terminal
 _WIDTH = 160
 #: batch lines and notes that are printed
 _LINES = 8

@@ -37,7 +37,7 @@ class DeviceConnection:
 
     @property
     def meter(self) -> Meter | None:
-        """Counts what happens on the device; None where it is no virtual IPU."""
+        """Counts what happens on the device; None where it is not a virtual IPU."""
         return self._attachment.meter if self._attachment is not None else None
 
     def acquire(self, ipus_per_replica: int) -> None:

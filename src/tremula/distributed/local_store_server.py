@@ -107,7 +107,7 @@ class _Server(socketserver.ThreadingTCPServer):
     store: LocalStoreServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away in the middle is no error of the launcher's."""
+        """A client that goes away in the middle is not an error in the launcher."""
 
 
 class _Connection(socketserver.StreamRequestHandler):

@@ -84,12 +84,3 @@ class ReplicaShare:
                 f"{self.instances} instances; but {started} {'was' if started == 1 else 'were'} started. Give the "
                 "program the launcher's numbers, or start as many instances."
             )
-
-
-def launched_share() -> ReplicaShare:
-    """The replicas of this instance as the launcher says; one replica without a launcher."""
-    return ReplicaShare(
-        launch_environment.total_replicas(),
-        launch_environment.replica_offset(),
-        launch_environment.local_replicas(),
-    )

@@ -104,7 +104,7 @@ def _command(current: Run, mpirun: str, rendezvous: RendezvousServer) -> list[st
         plan.settings,
         plan.asked,
         [environment.variables(plan, instance, current.devices, stores) for instance in instances],
-        # 1: whoever started it, which on other hosts is no process of ours
+        # 1: whoever started it, which on other hosts is not a process of ours
         [current.wrapped(instance, parent=1, stdin=instance.index == 0) for instance in instances],
     )
 

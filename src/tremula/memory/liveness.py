@@ -219,7 +219,7 @@ class _Walk:
             known.last = position
 
     def _is_read_on_the_way(self, producer: int) -> bool:
-        """Whether an op of the update is no pass of its own: vertices of optimizers read either type, and cast."""
+        """Whether an op of the update is not a pass of its own: vertices of optimizers read either type, and cast."""
         if producer < 0:
             return False
         op = self._program.ops[producer]

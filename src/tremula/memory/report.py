@@ -83,11 +83,6 @@ class IpuMemory:
         return int(self.per_tile.max())
 
     @property
-    def max_tile_bytes_without_gaps(self) -> int:
-        """Bytes in use on the fullest tile."""
-        return int((self.per_tile - self.tiles[Category.GAPS]).max())
-
-    @property
     def mean_tile_bytes(self) -> float:
         """Bytes on the mean tile, gaps included."""
         return float(self.per_tile.mean())

@@ -1,10 +1,11 @@
 """How far off the modelled figures of placed programs may be.
 
 The times rest on the total cycles in the profiles that Poplar's IPU model printed for six programs: five halo exchanges
-of thorbenlouw/lbm-graphcore (published over modelled 0.98, 0.98, 1.03, 1.07 and 1.50; docs/poplar-estimates.md) and
-tutorial 6 without its transfers with the host (0.92). No constant was fitted to them as a whole; cycles of copies and
-which copies run together were read off the same profiles. Nobody has published the memory of such programs tile by
-tile.
+of thorbenlouw/lbm-graphcore (published over modelled 0.94, 1.00, 1.02, 1.02 and 1.03; docs/poplar-estimates.md) and
+tutorial 6 without its transfers with the host (0.92). No constant was fitted to them as a whole; cycles of copies,
+which copies run together and how workers share them were read off the same profiles. So the upper end is 1.5, what one
+of them had before the last of these rules was found: other programs may need rules that are not known yet. Nobody has
+published the memory of such programs tile by tile.
 """
 
 from __future__ import annotations

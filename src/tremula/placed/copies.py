@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tremula.placed.copy_vertices import CopyVertices, copy_vertices
+from tremula.placed.copy_vertices import WORD_BYTES, CopyVertices, Stretches, copy_vertices
 from tremula.placed.exchange import Exchange, exchange_of
 from tremula.placed.hardware import PlacedHardware
 from tremula.placed.phases import ModelledSet, VertexGroup
@@ -91,25 +91,52 @@ def copy_work(copies: Matched, variables: Variables, hardware: PlacedHardware) -
     buffered = remote & (~contiguous | (overlapping & (target.count > 1)))
     moved = buffered | ~remote
     arriving = target.chosen(moved)
-    offset = (arriving.start - variables.first[arriving.variable]) * arriving.element_bytes
+    first = variables.first[arriving.variable]
+    offset = (arriving.start - first) * arriving.element_bytes
+    begin, words = (each[moved] for each in _stretches(target))
+    stretches = Stretches((begin - first) * arriving.element_bytes, words)
+    chip = hardware.chip
     vertices = copy_vertices(
-        arriving, arriving.tile, offset, hardware.chip.worker_contexts, hardware.chip.memcpy_bytes_per_cycle
+        arriving, arriving.tile, offset, chip.worker_contexts, chip.memcpy_bytes_per_cycle, stretches
     )
     buffers = np.zeros(hardware.tiles, dtype=np.int64)
     np.add.at(buffers, target.tile[buffered], target.bytes[buffered])
     return CopyWork(exchange, vertices, buffers)
 
 
+def _stretches(target: Pieces) -> tuple[Ints, Ints]:
+    """The stretch of memory that each piece makes with its neighbours: its first element, and how many words it has."""
+    near = (np.abs(target.stride) == 1) | (target.count == 1)
+    low = np.minimum(target.start, target.start + (target.count - 1) * target.stride)
+    order = np.lexsort((low, target.tile, ~near))
+    start, end, tile = low[order], (low + target.count)[order], target.tile[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = ~near[order][1:] | (tile[1:] != tile[:-1]) | (start[1:] != end[:-1])
+    number = np.cumsum(new) - 1
+    begin, words = np.empty_like(low), np.empty_like(low)
+    begin[order] = start[new][number]
+    size = np.bincount(number, weights=target.bytes[order]).astype(np.int64)
+    words[order] = -(-size // WORD_BYTES)[number]
+    return begin, words
+
+
 def copy_set(name: str, vertices: Sequence[CopyVertices], hardware: PlacedHardware) -> ModelledSet:
     """The vertices of copies as a compute set."""
     tile = np.concatenate([np.zeros(0, dtype=np.int64), *(each.tile for each in vertices)])
     cycles = np.concatenate([np.zeros(0), *(each.cycles for each in vertices)])
-    found = worker_cycles(tile, cycles, hardware.chip.worker_contexts)
-    kinds = {
-        each.type: VertexGroup(
-            len(each.tile), len(np.unique(each.tile)), float(each.cycles.sum()), COPY_SOURCE
-        )
-        for each in vertices
-        if len(each.tile)
-    }
-    return ModelledSet(name, kinds, found.tiles, found.cycles, found.busy)
+    later = np.concatenate([np.zeros(0, dtype=np.bool_), *(each.later for each in vertices)])
+    tiles = np.unique(tile)
+    busy, lasts = np.zeros(len(tiles)), np.zeros(len(tiles))
+    for wave in (~later, later):
+        found = worker_cycles(tile[wave], cycles[wave], hardware.chip.worker_contexts)
+        at = np.searchsorted(tiles, found.tiles)
+        busy[at] += found.busy
+        lasts[at] += found.cycles
+    kinds: dict[str, VertexGroup] = {}
+    for type_ in sorted({each.type for each in vertices}):
+        mine = [each for each in vertices if each.type == type_]
+        theirs = np.concatenate([each.tile for each in mine])
+        if len(theirs):
+            total = float(sum(each.cycles.sum() for each in mine))
+            kinds[type_] = VertexGroup(len(theirs), len(np.unique(theirs)), total, COPY_SOURCE)
+    return ModelledSet(name, kinds, tiles, lasts, busy)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
 from tremula.placed.compute_sets import around, modelled_set, read_exchange, write_exchange
 from tremula.placed.copies import copy_set, copy_work, matched
+from tremula.placed.copy_steps import copy_steps
+from tremula.placed.copy_vertices import CopyVertices
 from tremula.placed.exchange import Exchange
 from tremula.placed.hardware import PlacedHardware
 from tremula.placed.libraries import library_cost, library_phases
-from tremula.placed.merging import copies_together
 from tremula.placed.outside import replica_phases, transfer_phases
 from tremula.placed.phases import Leaf, ModelledSet, Phase, PhaseKind
 from tremula.placed.rearranging import Rearranging
@@ -41,8 +43,9 @@ class Leaves:
     def all(self) -> dict[int, Leaf]:
         """All leaves by the number of their node."""
         found: dict[int, Leaf] = {}
-        for group in copies_together(self.program):
-            phases, buffers, code = self._copies(group)
+        for exchanges in copy_steps(self.program):
+            phases, buffers, code = self._copies(exchanges)
+            group = list(chain.from_iterable(exchanges))
             first = group[0].id
             found[first] = Leaf(first, self._copy_name(group), phases, buffers, code)
             for each in group[1:]:
@@ -113,22 +116,30 @@ class Leaves:
             flops=made.flops,
         )  # fmt: skip
 
-    def _copies(self, group: list[RunCopy]) -> _Found:
-        key: tuple[str | int, ...] = ("copies", *(each.copy for each in group))
+    def _copies(self, exchanges: list[list[RunCopy]]) -> _Found:
+        group = list(chain.from_iterable(exchanges))
+        numbers = ((*(step.copy for step in each), -1) for each in exchanges)
+        key: tuple[str | int, ...] = ("copies", *chain.from_iterable(numbers))
         if key in self._known:  # the same copies stand in another place
             return self._known[key]
-        given = [self.program.copies[each.copy] for each in group]
-        if given[0].across_replicas:
-            phases = replica_phases(given[0], self.program.variables, self.hardware)
-            return tuple(phases), self._nothing, self._nothing
-        name = self._copy_name(group)
-        work = copy_work(matched(given, self.program.variables), self.program.variables, self.hardware)
-        phases = around(name, work.exchange, self.hardware)
-        if work.vertices:
-            made = copy_set(name, work.vertices, self.hardware)
+        copies, variables, hardware = self.program.copies, self.program.variables, self.hardware
+        if copies[group[0].copy].across_replicas:
+            across = replica_phases(copies[group[0].copy], variables, hardware)
+            return tuple(across), self._nothing, self._nothing
+        phases: list[Phase] = []
+        vertices: list[CopyVertices] = []
+        buffers, code = (np.zeros(hardware.tiles, dtype=np.int64) for _ in range(2))
+        for each in exchanges:
+            work = copy_work(matched([copies[step.copy] for step in each], variables), variables, hardware)
+            phases += around(self._copy_name(each), work.exchange, hardware)
+            vertices += work.vertices
+            buffers += work.buffers
+            code += self._code(work.exchange)
+        if vertices:
+            made = copy_set(self._copy_name(group), vertices, hardware)
             if made.count:
-                phases.append(self._compute(name, made, self._add(made)))
-        found = tuple(phases), _some(work.buffers), _some(self._code(work.exchange))
+                phases.append(self._compute(made.name, made, self._add(made)))
+        found = tuple(phases), _some(buffers), _some(code)
         self._known[key] = found
         return found
 

@@ -28,17 +28,17 @@ MOST_ELEMENTS = 50_000_000
 _REPLICAS = -1
 
 
-def copies_together(program: PlacedProgram) -> list[list[RunCopy]]:
-    """All copies of a program, those that run together in one list, in the order of the control trees."""
-    found: list[list[RunCopy]] = []
+def copies_together(program: PlacedProgram) -> list[list[list[RunCopy]]]:
+    """All copies of a program in the order of the control trees: neighbours, of them those of one exchange."""
+    found: list[list[list[RunCopy]]] = []
     for root in (*program.programs, *program.functions.values()):
         taken: set[int] = set()
         for step in walk(root):
             for several in _neighbours(step):
-                found += _groups(several, program)
+                found.append(_groups(several, program))
                 taken.update(each.id for each in several)
             if isinstance(step, RunCopy) and step.id not in taken:
-                found.append([step])
+                found.append([[step]])
     return found
 
 

@@ -13,7 +13,7 @@ from tremula.placed.exchange import Exchange, exchange_of
 from tremula.placed.hardware import PlacedHardware
 from tremula.placed.phases import Phase, PhaseKind
 from tremula.placed.pieces import NOWHERE, Pieces, split
-from tremula.program.placed import Copy, Ints, Peer, Transfer, Variables
+from tremula.program.placed import Copy, Peer, Transfer, Variables
 from tremula.schedule.links import exchange as over_links
 from tremula.schedule.streaming import traffic as streaming
 
@@ -109,11 +109,3 @@ def replica_phases(given: Copy, variables: Variables, hardware: PlacedHardware) 
             bytes_in=size, bytes_out=size,
         ),
     ]  # fmt: skip
-
-
-def bytes_on_tiles(pieces: Pieces, tiles: int) -> Ints:
-    """Bytes of pieces on each tile."""
-    placed = pieces.tile != NOWHERE
-    found = np.zeros(tiles, dtype=np.int64)
-    np.add.at(found, pieces.tile[placed], pieces.bytes[placed])
-    return found

@@ -244,7 +244,7 @@ def _addresses(variables: Variables) -> tuple[Ints, Ints]:
         variables.tile[order][1:] != variables.tile[order][:-1]
     )
     length = (variables.end - variables.begin)[order]
-    # parts of different tiles are apart, so that they are no neighbours
+    # parts of different tiles are apart, so that they are not neighbours
     before = np.cumsum(length) - length + 2 * np.cumsum(new)
     first = np.flatnonzero(new)
     places, bases = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)

@@ -3,7 +3,7 @@
 The matrix engine reads both operands in vectors along the extent that is summed over. Weights are laid out for
 that; results of other ops are not. In attention, values, and in its gradients queries, keys, probabilities and their
 gradients, lie the other way round and are transposed on the tiles before the product. PopLibs transposes in blocks of
-whole vectors; where the extent is no multiple of a vector (197 tokens, windows of 49), single elements change places.
+whole vectors; if the extent is not a multiple of a vector (197 tokens, windows of 49), single elements change places.
 The same holds for the gradient of weights, which sums over the rows of both operands.
 """
 
@@ -42,7 +42,7 @@ def with_crossed_operands(cost: Cost, work: MatMul, chip: Chip) -> Cost:
     how = (
         "in blocks of whole vectors"
         if whole
-        else f"element by element: {work.inner} is no multiple of a vector"
+        else f"element by element: {work.inner} is not a multiple of a vector"
     )
     why = Why(
         plan=f"{'both operands' if operands == 'both' else f'the {operands} operand'} transposed, {how}",

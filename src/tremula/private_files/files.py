@@ -23,7 +23,7 @@ def open_to_read(path: Path, *, of_anybody: bool = False) -> int:
         of_anybody: whether it may belong to another user, who can write to it.
 
     Raises:
-        OSError: it cannot be opened. Untrusted: it is no regular file, or another user can change it.
+        OSError: it cannot be opened. Untrusted: it is not a regular file, or another user can change it.
     """
     descriptor = _open_regular(path, os.O_RDONLY)
     try:

@@ -124,7 +124,7 @@ def require_code_trusted(path: Path) -> None:
 def make_directory(root: Path, *below: str, permissions: int = 0o700) -> Path:
     """The folder `below` in `root`, made where it is missing: for this user alone, unless `permissions` are given.
 
-    `root` may be reached through links and may be sticky. The folders below it are Tremula's: they are no links, and
+    `root` may be reached through links and may be sticky. The folders below it are Tremula's: they are not links, and
     where others can write to one of the user's, that ends.
 
     Raises:

@@ -20,7 +20,7 @@ _DEEPEST = 32
 
 
 def read_application(folder: Path) -> dict[str, Any]:
-    """The JSON of each file that is there, by the name of the part; raises Error if one is no JSON or too large."""
+    """The JSON of each file that is there, by the name of the part; raises Error if one is not JSON or too large."""
     found: dict[str, Any] = {}
     for part, name in FILES.items():
         path = folder / name

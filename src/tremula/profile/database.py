@@ -40,7 +40,7 @@ errors_translated = _PROFILE.errors_translated
 def open_database(path: Path) -> tuple[sqlite3.Connection, int]:
     """A connection to the profile at `path`, its pages checked, and the version of its schema.
 
-    Raises Error if there is no such file, it is no profile, a damaged one, or one of a newer version.
+    Raises Error if there is no such file, it is not a profile, a damaged one, or one of a newer version.
     """
     large = path.is_file() and path.stat().st_size > CHECKED_WHOLE_BYTES
     tables = ("meta", "columns", "target", "figures") if large else ()

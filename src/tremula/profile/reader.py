@@ -198,7 +198,7 @@ class Profile(FramesOfFile):
     def application(self) -> dict[str, Any]:
         """What framework.json and app.json beside the file say, by `framework` and `app`; only those that are there.
 
-        Raises Error if one of them is no JSON.
+        Raises Error if one of them is not JSON.
         """
         return read_application(self.path.parent)
 

@@ -1,8 +1,7 @@
-"""Rows on their way into and out of a file: checked, put into the file's form, and hashed.
+"""Rows on their way into and out of a file: checked, encoded, and hashed.
 
-Both directions use the same checks and the same hash, so what a reader hands out is what a writer was given: a
-flipped bit shows as a digest that does not match. Digests are no signature; a process that can write the file can write
-a matching one, and every check of values is made all the same.
+Reader and writer use the same checks and the same hash. A flipped bit changes the digest, so the reader reports it. A
+digest is not a signature: whoever can write the file can write a matching one, so the reader checks values as well.
 """
 
 from __future__ import annotations

@@ -142,14 +142,22 @@ class RunLayout:
             int(ipu): segments.of(Sequenced(listed.ops[ipus == ipu], listed.again[ipus == ipu]), -1)
             for ipu in np.unique(ipus)
         }
-        longest, room = (
-            max((each.total for each in found.values()), default=0.0),
-            (self._estimate.time.update.arithmetic.total),
+        arithmetic = self._estimate.time.update.arithmetic
+        slowest = max(found, key=lambda ipu: found[ipu].total, default=-1)
+        if slowest < 0 or found[slowest].total <= arithmetic.total * (1 + _TOLERANCE) + 1:
+            return found
+        self._note(_SCALED)
+        factor = arithmetic.total / found[slowest].total
+        shortened = {ipu: each.scaled(factor) for ipu, each in found.items()}
+        # a share of the elements needs less arithmetic but as many syncs, so each kind has a factor of its own
+        shortened[slowest] = found[slowest].with_cycles(
+            {
+                ProgramType.OnTileExecute: arithmetic.compute,
+                ProgramType.DoExchange: arithmetic.exchange,
+                ProgramType.Sync: arithmetic.sync,
+            }
         )
-        if longest > room * (1 + _TOLERANCE) + 1:
-            self._note(_SCALED)
-            return {ipu: each.scaled(room / longest) for ipu, each in found.items()}
-        return found
+        return shortened
 
     def _host(self, what: str, cycles: float) -> None:
         node = self._node(what)

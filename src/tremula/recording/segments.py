@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,6 +42,17 @@ class Segment:
     def scaled(self, factor: float) -> Segment:
         """The same in another time."""
         return replace(self, cycles=self.cycles * factor, mean_tile_cycles=self.mean_tile_cycles * factor)
+
+    def with_cycles(self, wanted: Mapping[ProgramType, float]) -> Segment:
+        """The same steps, where those of each type in `wanted` take this many cycles together."""
+        cycles, means = self.cycles.copy(), self.mean_tile_cycles.copy()
+        for kind, total in wanted.items():
+            mine = self.integers[0] == kind
+            now = float(cycles[mine].sum())
+            if now > 0:
+                cycles[mine] *= total / now
+                means[mine] *= total / now
+        return replace(self, cycles=cycles, mean_tile_cycles=means)
 
     def by_type(self) -> dict[int, tuple[float, float]]:
         """Cycles, and those of the mean tile, by type."""

@@ -111,7 +111,7 @@ class Turns:
             yield Turn(listed, time.total, time.inter_ipu, serial=not phased)
 
     def _by_ipu(self, together: bool) -> list[tuple[int, Segment]]:
-        """The work of a micro-batch that is no pipeline: cut where it changes IPUs, or all of an IPU `together`."""
+        """The work of a micro-batch that is not a pipeline: cut where it changes IPUs, or all of an IPU `together`."""
         listed = [(stage, each) for stage, each in self._ordered.stages.items() if len(each.ops)]
         if not listed:
             return []

@@ -1,6 +1,6 @@
 """Variables with their lifetimes and tiles, as the memory report has them.
 
-Tensors lie as the memory model lays them out. What is no tensor (code, state of vertices, gaps) is one variable of
+Tensors lie as the memory model lays them out. What is not a tensor (code, state of vertices, gaps) is one variable of
 each IPU, which has on every tile what the report says.
 """
 

@@ -1,7 +1,7 @@
 """Batch arithmetic of a study: how many micro-batches each layout gets, so that layouts and sizes can be compared.
 
 Within a size every layout does the same work per weight update: with w IPUs to a replica, each replica takes w times
-the micro-batches of an IPU. A layout whose share is no whole number, or shorter than its pipeline, is left out of
+the micro-batches of an IPU. A layout whose share is not a whole number, or shorter than its pipeline, is left out of
 that size, with the reason.
 """
 

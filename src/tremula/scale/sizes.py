@@ -139,7 +139,7 @@ def compared(series: Sequence[Row]) -> list[Row]:
     scaling = band("scaling")
     rows = []
     for row in series:
-        if not row.runs:  # what does not fit is no measure of what does
+        if not row.runs:  # what does not fit is not a measure of what does
             rows.append(row)
             continue
         gain = row.throughput / first.throughput

@@ -112,7 +112,7 @@ def step_time(
 def _stages(
     program: Program, costs: Sequence[Cost], again: Recomputation, crossed: Sequence[Crossing]
 ) -> list[StageTime]:
-    """Work by pipeline stage after differentiation; one for a program that is no pipeline."""
+    """Work by pipeline stage after differentiation; one for a program that is not a pipeline."""
     last = program.forward_stages - 1
     sums: dict[tuple[int, str], CycleSum] = defaultdict(CycleSum)
     places: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))

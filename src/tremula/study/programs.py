@@ -67,7 +67,7 @@ def subjects_of_program(
         if not go_on:
             raise _Answered
 
-    # what was wrapped and not called is no surprise here
+    # what was wrapped and not called is expected here
     os.environ.setdefault("TREMULA_SUMMARY", "0")
     argv, path, out, started_in = sys.argv, list(sys.path), sys.stdout, Path.cwd()
     outputs = _Outputs()

@@ -16,7 +16,7 @@ _COLUMN = 15
 def summary(run: Run, failed: bool = False) -> Iterator[tuple[int, str]]:
     """What to say about `run`: pairs of log level and text.
 
-    If the program `failed`, a model that never ran is no surprise.
+    If the program `failed`, a model that never ran is expected.
     """
     long = run.ended - run.started >= _LONG_SECONDS
     merged = run.merged()

@@ -42,7 +42,7 @@ def assert_fits(model: Model, *, probability: float = 0.5, **setting: Any) -> No
 
 
 def assert_throughput(model: Model, at_least: float, *, cautious: bool = False, **setting: Any) -> None:
-    """Assert that the modelled throughput is at least so many samples per second.
+    """Assert that the modelled throughput is at least `at_least` samples per second.
 
     With `cautious`, the lower end of the range counts, not the middle.
 
@@ -62,7 +62,7 @@ def assert_throughput(model: Model, at_least: float, *, cautious: bool = False, 
 
 
 def assert_no_unsupported_ops(model: Model, **setting: Any) -> None:
-    """Assert that the device's compiler supports every op of the model; all others are listed with their lines.
+    """Assert that the device's compiler supports every op of the model. Unsupported ops are listed with their lines.
 
     Raises:
         AssertionError: there are unsupported ops.

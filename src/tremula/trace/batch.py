@@ -46,7 +46,7 @@ class BadBatch(ValueError):
 
 @dataclass
 class Batch:
-    """What a batch holds. Times are nanoseconds from the start of the process; -1 is no metadata.
+    """What a batch holds. Times are nanoseconds from the start of the process; -1 means no metadata.
 
     Attributes:
         number: from 1.

@@ -101,7 +101,7 @@ class Collector:
             labels, metadata, channels = (
                 dict.fromkeys([begun[at] for begun, _, _ in ends]) for at in (1, 2, 0)
             )
-        except TypeError:  # a label that is no text
+        except TypeError:  # a label that is not text
             return False
         texts = [text for text in (*labels, *metadata) if text is not None]
         if None in labels or not all(isinstance(text, str) for text in texts):

@@ -22,7 +22,7 @@ class Series:
     name: str
 
     def add(self, value: float, nanoseconds: int | None = None) -> None:
-        """Record a value, now or at that time (`perf_counter_ns`). Values that are no finite numbers are left out."""
+        """Record a value, now or at that time (`perf_counter_ns`). Values that are not finite numbers are left out."""
         if channels._recording:
             number = float(value)
             if math.isfinite(number):

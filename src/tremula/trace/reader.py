@@ -59,7 +59,7 @@ class TraceFile:
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Raises Error if there is no such file, it is no trace or a damaged one."""
+        """Raises Error if there is no such file, it is not a trace or a damaged one."""
         self.path = Path(path)
         if self.path.exists() and not self.path.is_file():
             raise TRACE.bad(self.path, "it is not a regular file")

@@ -166,7 +166,7 @@ def _spans(profile: Profile, lane: Lane) -> Ints:
     waits = kind_masks(read("type"))["sync"]
     summed = _summed(profile, read("program"))
     staged = np.flatnonzero(((stage >= 0) | (batch >= 0) | summed) & (cycles > 0))
-    # waiting at either end of a span is no work of it
+    # waiting at either end of a span is not part of its work
     working = staged[~waits[staged]]
     if not len(working):
         return np.zeros((0, 6), dtype=np.int64)

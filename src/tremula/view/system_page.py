@@ -58,7 +58,7 @@ def system_data(traces: TraceSet) -> dict[str, Any]:
         "trace_counters": trace_answers.answer(traces, "trace_counters", {**window, "pixels": "1500"}),
         "trace_metadata": _metadata(traces),
     }
-    if overview["left_out"]:  # sums over blocks of several labels are no sums by label
+    if overview["left_out"]:  # sums over blocks of several labels are not sums by label
         answers["trace_selection"] = trace_answers.answer(traces, "trace_selection", window)
     shown = overview["heatmaps"][:_MOST_HEATMAPS]
     overview["cut"]["heatmaps"] += len(overview["heatmaps"]) - len(shown)

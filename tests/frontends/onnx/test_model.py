@@ -146,7 +146,7 @@ def test_an_initializer_with_too_little_data_is_refused() -> None:
 def test_other_files_are_no_models(tmp_path: Path, contents: bytes) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(contents)
-    with pytest.raises(Error, match=r"model\.onnx: this is no ONNX model"):
+    with pytest.raises(Error, match=r"model\.onnx: this is not an ONNX model"):
         OnnxModel.load(path)
 
 

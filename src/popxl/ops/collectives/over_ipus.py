@@ -13,7 +13,7 @@ from .collectives import CollectiveOps, to_collective_op
 def _reduce(
     ts: Sequence[Tensor],
     ipus: Sequence[int] | None,
-    op: str,
+    op: CollectiveOps,
     identical_inputs: bool = False,
     identical_grad_inputs: bool = False,
 ) -> list[Tensor]:

@@ -28,7 +28,7 @@ def replicated_all_reduce(
 def replicated_all_reduce_(
     t: Tensor, op: CollectiveOps = "add", group: ReplicaGrouping | None = None
 ) -> Tensor:
-    """The same in place."""
+    """Reduce a tensor over replicas, in place."""
     to_collective_op(op)
     return create("ReplicatedAllReduceInplace", {"t": t}, f"{t.name}_all_reduce", _attributes(group, op=op))
 

@@ -54,7 +54,7 @@ def overlap(study: Study, case: Case, found: Estimate) -> Iterable[Change]:
     """Transfers beside the computation, on I/O tiles."""
     deployment = found.deployment
     exposed = found.time.call.exposed_stream_seconds / found.seconds_per_step
-    # the device offers it for programs that are no pipeline
+    # the device offers it for programs that are not a pipeline
     if deployment.overlap_io or deployment.execution not in ("single", "sharded") or exposed < _WAITING:
         return
     accumulates = found.training and found.loops.gradient_accumulation > 1

@@ -65,7 +65,7 @@ def element_type(number: int) -> ElementType:
     found = _BY_NUMBER.get(number)
     if found is None:
         name = _OTHERS.get(number)
-        known = f"elements of type {name} are not supported" if name else f"{number} is no element type"
+        known = f"elements of type {name} are not supported" if name else f"{number} is not an element type"
         raise Error(f"{known}; supported are {', '.join(_BY_NAME)}.")
     return found
 

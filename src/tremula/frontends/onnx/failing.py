@@ -36,7 +36,7 @@ class NodeError(Error):
 
 
 def explained(problem: Exception, node: Node, inputs: Sequence[torch.Tensor | None]) -> Exception:
-    """`problem`, which a node raised, with the node, its inputs and its line; what is no user's error stays."""
+    """`problem`, which a node raised, with the node, its inputs and its line; what is not a user's error stays."""
     if isinstance(problem, NodeError) or not isinstance(problem, (Error, *_USERS)):
         return problem
     why = problem.message if isinstance(problem, Error) else str(problem).strip().partition("\n")[0]

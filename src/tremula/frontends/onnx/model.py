@@ -127,7 +127,7 @@ class OnnxModel:
         """The model in a file, or in bytes. `sources` has the user's lines by the first output of a node.
 
         Raises:
-            Error: it is no ONNX model, or says something that makes no sense.
+            Error: it is not an ONNX model, or says something that makes no sense.
         """
         if isinstance(model, bytes):
             return _Reader(None, sources or {}).model(parse(model))

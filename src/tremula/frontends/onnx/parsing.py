@@ -42,7 +42,7 @@ def parse(data: bytes) -> Any:
         Error: there is none, or a text in it is none.
     """
     if not data:
-        raise Error("this is no ONNX model: there is nothing in it.")
+        raise Error("this is not an ONNX model: there is nothing in it.")
     try:
         import onnx
     except ImportError as problem:
@@ -51,15 +51,15 @@ def parse(data: bytes) -> Any:
     try:
         message.ParseFromString(data)
     except Exception as problem:  # protobuf has several, by implementation
-        raise Error("this is no ONNX model, or it is damaged: it cannot be parsed.") from problem
+        raise Error("this is not an ONNX model, or it is damaged: it cannot be parsed.") from problem
     if not message.HasField("graph"):
-        raise Error("this is no ONNX model, or it is damaged: it has no graph.")
+        raise Error("this is not an ONNX model, or it is damaged: it has no graph.")
     _check_texts(message)
     return message
 
 
 def _check_texts(message: Any) -> None:
-    """What is no UTF-8 comes out of a text field as bytes: such a message is damaged."""
+    """What is not UTF-8 comes out of a text field as bytes: such a message is damaged."""
     for field, value in message.ListFields():
         if field.type == _TEXT:
             if not all(

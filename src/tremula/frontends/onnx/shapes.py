@@ -72,7 +72,7 @@ def shapes_of(
 
 
 def constant_initializers(interpreter: Interpreter) -> frozenset[str]:
-    """Initializers that are no weights: integers and truth values that are small, single numbers, and those whose
+    """Initializers that are not weights: integers and truth values that are small, single numbers, and those whose
     values decide about shapes.
     """
     needed = interpreter.value_inputs()

@@ -35,7 +35,7 @@ def dataset_extractor(
         print_stats: whether the log says what was written.
 
     Raises:
-        TypeError, ValueError: it is no dataset, or `num_elements` is less than 1.
+        TypeError, ValueError: it is not a dataset, or `num_elements` is less than 1.
     """
     if num_elements < 1:
         raise ValueError(f"Expected `num_elements` to be at least 1, got {num_elements}.")

@@ -35,7 +35,7 @@ def dataset_benchmark(
         time_elapsed (seconds), elements_per_second and bandwidth (GB/s).
 
     Raises:
-        TypeError, ValueError: it is no dataset, or there is nothing to measure.
+        TypeError, ValueError: it is not a dataset, or there is nothing to measure.
         InvalidArgumentError: its elements are empty, or there are too few.
     """
     if number_of_epochs < 1:
@@ -122,7 +122,7 @@ def infeed_benchmark(
     """Measure how fast the dataset of an `IPUInfeedQueue` is; see `dataset_benchmark`.
 
     Raises:
-        TypeError: it is no infeed.
+        TypeError: it is not an infeed.
     """
     from tremula.frontends.tensorflow.feeds.infeed import IPUInfeedQueue
 

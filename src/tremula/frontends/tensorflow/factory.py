@@ -58,7 +58,7 @@ def made(returned: Any) -> Made:
     Inputs are an array, or a list or dict of them; a tuple is an element of a dataset, `(inputs, targets)`.
 
     Raises:
-        Error: it is no Keras model.
+        Error: it is not a Keras model.
     """
     parts = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
     if not 1 <= len(parts) <= 3:

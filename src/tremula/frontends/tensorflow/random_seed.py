@@ -43,17 +43,6 @@ def identical_replicas(ordinal: int = 0) -> bool:
     return found is not None and found.identical_replicas
 
 
-def replica_seed(replica: int, ordinal: int = 0) -> int | None:
-    """The seed of one replica's stream; None if none was set."""
-    found = _seeds.get(ordinal)
-    if found is None:
-        return None
-    if found.identical_replicas or replica == 0:
-        return found.value
-    # distinct for neighbouring seeds too: the step is odd and large
-    return (found.value + replica * 0x9E3779B97F4A7C15) % (1 << 63)
-
-
 def generation() -> int:
     """How often a seed was set: streams begin anew when it changes."""
     return _generation

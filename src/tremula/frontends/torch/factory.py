@@ -63,7 +63,7 @@ def made(returned: Any) -> Made:
     """What a factory returned, checked.
 
     Raises:
-        Error: it is no model with inputs.
+        Error: it is not a model with inputs.
     """
     if not isinstance(returned, tuple | list) or not 2 <= len(returned) <= 3:
         raise Error(

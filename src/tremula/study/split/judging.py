@@ -38,7 +38,7 @@ class Judged:
     begins: tuple[int, ...]
     ipu_of_stage: tuple[int, ...]
     throughput: float
-    #: seconds of a call, with a small price for what is no time
+    #: seconds of a call, with a small price for what is not a time
     spent: float
     #: how much too full the fullest tile is, as a share of what would count as fitting
     excess: float

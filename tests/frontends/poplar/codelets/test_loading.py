@@ -174,7 +174,7 @@ def test_wrong_annotations_are_named():
         def compute(self):
             pass
 
-    with pytest.raises(GraphObjectCreationError, match=r"str.*no type of elements"):
+    with pytest.raises(GraphObjectCreationError, match=r"str.*not a type of elements"):
         graph().addCodelets(Wrong)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.frontends.poplar.estimate.graphs import model_target, tutorial_6
+from benchmarks.poplar_graphs import model_target, tutorial_6
 from tests.frontends.poplar.estimate.test_model import overfull
 
 from tremula import log

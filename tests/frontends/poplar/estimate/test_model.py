@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.frontends.poplar.estimate.graphs import Shape, model_target, tutorial_6
+from benchmarks.poplar_graphs import Shape, model_target, tutorial_6
 
 import pva
 from tremula.frontends.poplar.codelets.codelet import Base, Direction, Kind

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.poplar_graphs import Shape, model_target
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.frontends.poplar.estimate.graphs import Shape, model_target
 
 import pva
 from tremula.frontends.poplar.codelets.codelet import Base, Direction, Kind

@@ -42,7 +42,7 @@ def test_a_circular_buffer_goes_on_from_run_to_run(graph: Graph) -> None:
     engine.connect_ring("out", as_bytes(found))
     engine.run()
     assert found.tolist() == list(range(8))
-    engine.run()  # the last two elements are no whole transfer
+    engine.run()  # the last two elements are not a whole transfer
     assert found.tolist() == [8, 9, 10, 11, 0, 1, 2, 3]
     source += 100  # a connected buffer is not copied
     engine.run()

@@ -14,7 +14,7 @@ import poputil
 from popops._elementwise import NAMES
 
 PAGE = (Path(__file__).parents[4] / "docs" / "poplar-libs.md").read_text(encoding="utf-8")
-THERE = PAGE.split("## What there is")[1].split("## How they compute")[0]
+THERE = PAGE.split("## Functions")[1].split("## Behaviour")[0]
 #: forms and helpers that the page describes together
 _TOGETHER = re.compile(r"InPlace|WithOutput|ToDestination|^create|^grouped|^[A-Z]|^addCodelets$|concatChunks")
 

@@ -133,7 +133,7 @@ def test_what_cannot_be_drawn_is_an_error() -> None:
         (lambda: draws(case, poprand.uniform, 0, 2**31, type=INT), "32 bits"),
         (lambda: draws(case, poprand.normal, 0, 1, type=INT), "normal numbers"),
         (lambda: draws(case, poprand.uniform, 0, 1, type=UNSIGNED_INT), "float, half or int"),
-        (lambda: draws(case, poprand.bernoulli, 1.5), "no probability"),
+        (lambda: draws(case, poprand.bernoulli, 1.5), "not a probability"),
         (lambda: draws(case, poprand.logUniform, 0.5, 2), "bounds"),
         (lambda: draws(case, poprand.uniform, 0, 1, seed=(1, 2, 3)), "two unsigned integers"),
     ):

@@ -104,7 +104,7 @@ def test_inference_trains_nothing() -> None:
     assert subject.loops.device_iterations == 7
     assert {node.phase for node in captured.nodes} == {Phase.FORWARD}
     assert [value.shape for value in captured.outputs] == [(4, LABELS)], (
-        "the handle of the queue is no result"
+        "the handle of the queue is not a result"
     )
 
 

@@ -12,7 +12,7 @@ from tremula.frontends.torch.capture.support_table import KNOWN_OPS
 from tremula.frontends.torch.graphs.listing import ops
 from tremula.frontends.torch.rules.elementwise import PASSES
 from tremula.frontends.torch.rules.handlers import HANDLERS
-from tremula.frontends.torch.rules.lower import lower, unknown_work, works_of
+from tremula.frontends.torch.rules.lower import lower, unknown_work
 from tremula.plan.elementwise_vertices import resolve
 from tremula.program.work import Elementwise, MatMul
 
@@ -150,9 +150,3 @@ def test_every_op_of_a_program_is_lowered_to_known_work(training_program, name):
                 assert resolve(work.operation)[1] == frozenset()
     roles = Counter(w.role for op in lowered for w in op.works if isinstance(w, MatMul))
     assert roles["forward"] == roles["weight_gradient"]
-
-
-def test_one_op_may_be_lowered_alone(step_of):
-    program = step_of(Loss(nn.Linear(6, 5)), torch.randn(4, 6), torch.zeros(4, dtype=torch.long))
-    together = lower(program)
-    assert [works_of(op) for op in ops(program)] == [each.lowered for each in together]

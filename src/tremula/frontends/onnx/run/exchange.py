@@ -52,7 +52,7 @@ class Meeting:
 
 
 def together(meeting: Meeting, turns: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Run one turn of each replica; the first error that is no consequence of another."""
+    """Run one turn of each replica; the first error that is not a consequence of another."""
 
     def guarded(turn: Callable[[], Result]) -> Result:
         try:

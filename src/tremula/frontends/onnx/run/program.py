@@ -101,10 +101,6 @@ class GraphProgram:
         self.inputs = {name: kind for name, kind in given.items() if name in read}
         self.trained = self._trained()
 
-    def graph_type(self, name: str) -> TensorType:
-        """The type of a tensor as the graph has it."""
-        return self._found[name]
-
     def info(self, name: str) -> TensorType:
         """Shape and type of a tensor, or of a gradient, on the device."""
         found = self.types.get(name.removeprefix(GRADIENT))

@@ -18,6 +18,10 @@ class Updater(Protocol):
     """An update rule with its state."""
 
     @property
+    def description(self) -> Any:
+        """The optimizer, as the front end describes it."""
+
+    @property
     def loss_scale(self) -> float:
         """The factor on the loss, which gradients have too."""
 

@@ -2,7 +2,7 @@
 
 Edges are compared as intervals of addresses. What is written is sorted once; each interval that is read is then looked
 up in it, all of them in one call. Evenly spaced runs with gaps are taken apart into elements, but for those that are
-read and lie where nothing is written. A vertex may read what it writes itself: that is no hazard, and `Overlaps` says
+read and lie where nothing is written. A vertex may read what it writes itself; that is no hazard, and `Overlaps` says
 where.
 """
 

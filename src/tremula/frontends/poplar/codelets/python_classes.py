@@ -73,7 +73,9 @@ def element_type(given: Any) -> Type | None:
     except TypeError:
         found = None
     if found is None:
-        raise GraphObjectCreationError(f"{given!r:.80} is no type of elements; use poplar.FLOAT and the like")
+        raise GraphObjectCreationError(
+            f"{given!r:.80} is not a type of elements; use poplar.FLOAT and the like"
+        )
     return found
 
 

@@ -29,7 +29,7 @@ def package(name: str) -> ModuleType:
     """One of the packages, or a module in one of them."""
     root = name.split(".")[0]
     if root not in PACKAGES or any(not part.isidentifier() for part in name.split(".")):
-        raise PoplarError(f"{name!r} is no library that C++ programs can call here")
+        raise PoplarError(f"{name!r} is not a library that C++ programs can call here")
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as problem:
@@ -53,7 +53,7 @@ def function(module: str, name: str) -> Any:
         found = getattr(found, part)
     if not callable(found) or not _ours(found):
         raise PoplarError(
-            f"{module}::{name.replace('.', '::')} is no function that C++ programs can call here"
+            f"{module}::{name.replace('.', '::')} is not a function that C++ programs can call here"
         )
     return found
 
@@ -80,7 +80,7 @@ def method(owner: Any, name: str) -> Any:
     """A public method of an object of one of the packages."""
     found = attribute(owner, name)
     if not callable(found):
-        raise PoplarError(f"{type(owner).__name__}::{name} is no function")
+        raise PoplarError(f"{type(owner).__name__}::{name} is not a function")
     return found
 
 

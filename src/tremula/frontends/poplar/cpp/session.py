@@ -37,7 +37,7 @@ class Session:
 
     def __init__(self, link: socket.socket) -> None:
         self._link = link
-        #: serves a frame that is no answer
+        #: serves a frame that is not an answer
         self.serve: Callable[[str, memoryview], None] = lambda kind, frame: None
         self.wholes: dict[int, Known] = {}
         self._graphs: dict[int, Graph] = {}
@@ -72,7 +72,7 @@ class Session:
         return found
 
     def whole(self, number: int) -> Known:
-        """The graph that is no part of another."""
+        """The graph that is not part of another."""
         found: Known = self._found(self.wholes, number, "graph")
         return found
 

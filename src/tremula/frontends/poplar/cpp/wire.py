@@ -36,7 +36,7 @@ DTYPES = {letter: np.dtype(letter).newbyteorder("<") for letter in "?bBhHiIqQfd"
 
 
 class WireError(Error):
-    """Bytes that are no value, or a frame of an impossible size."""
+    """Bytes that are not a value, or a frame of an impossible size."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, type="unrecoverable_runtime_error")

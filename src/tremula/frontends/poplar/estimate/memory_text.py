@@ -45,7 +45,7 @@ def warn(text: str) -> None:
     """Say once that a program does not fit, and that it runs all the same."""
     log.warn_once(
         f"out of memory: {text}",
-        f"{text}\nThe program runs on, as the host has the memory; on hardware it would not. "
+        f"{text}\nThe program continues, because the host has enough memory; hardware would stop here. "
         "TREMULA_OUT_OF_MEMORY=error makes this an error.",
     )
 

@@ -231,7 +231,7 @@ class ProgramEngine:
             raise NoSuchStream(f"there is no host function {handle!r}: call addHostFunction")
         self._host.functions[handle] = function
 
-    def set_print_stream(self, write: Callable[[str], None]) -> None:
+    def set_print_stream(self, write: Callable[[str], object]) -> None:
         """Where PrintTensor prints; by default stderr."""
         self._host.print = write
 

@@ -77,7 +77,8 @@ class Figures:
             written = self.model.write_profile(self._options.profile_directory, runs, execution=execution)
         except Exception as problem:
             log.layer("tremula").warning(
-                "No profile: %s. Numbers do not depend on it; please report it.", _words(problem)
+                "No profile: %s. The results of the program are not affected. Please report it.",
+                _words(problem),
             )
             return None
         log.layer("tremula").info(

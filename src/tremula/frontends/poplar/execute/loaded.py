@@ -27,7 +27,7 @@ class Host:
         self.ends = ends
         self.buffers = buffers
         self.functions: dict[str, HostFunctionCode] = {}
-        self.print: Callable[[str], None] = _to_stderr
+        self.print: Callable[[str], object] = _to_stderr
 
 
 class Loaded:

@@ -9,7 +9,7 @@ it: such edges are gathered too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -148,8 +148,3 @@ def moved_to(staged: StagedField, begins: Ints) -> StagedField:
     """The field with its edges as stretches at other addresses, and nothing to copy."""
     edges = replace(staged.edges, offsets=begins, strides=np.ones(len(begins), dtype=np.int64))
     return StagedField(staged.field, edges)
-
-
-def total_scratch(fields: Sequence[StagedField]) -> int:
-    """The elements that are gathered and scattered in one run."""
-    return sum(each.before[0].count for each in fields if each.before is not None)

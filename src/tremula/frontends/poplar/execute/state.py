@@ -39,7 +39,7 @@ def _plain(
     if given.dtype.kind not in "biuf":
         raise GraphObjectCreationError(
             f"{vertex_name(batch, states.vertex[0])}: the values of member {field.name!r} have different shapes, "
-            "or are no numbers"
+            "or are not numbers"
         )
     dtype = _dtype(field, accurate_half) if field.type is not None else given.dtype
     column = np.zeros((batch.count, *given.shape[1:]), dtype=dtype)

@@ -100,7 +100,7 @@ def _connect_view(vertex: VertexRef, field: Field, view: View, edge: int | None)
                 connections.add(vertex.number, number, row.flatten())
     else:
         raise GraphConnectionError(
-            f"field {field.name!r} of vertex type {vertex.batch.codelet.name} is no edge: set it with "
+            f"field {field.name!r} of vertex type {vertex.batch.codelet.name} is not an edge: set it with "
             f"setInitialValue ({user_line()})"
         )
 

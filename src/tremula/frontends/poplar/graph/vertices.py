@@ -7,12 +7,10 @@ appended to the columns of its field; a connection that is one run takes no obje
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tremula.frontends.poplar.codelets.codelet import Codelet
 from tremula.frontends.poplar.graph.layout import Ints
@@ -126,13 +124,3 @@ class ComputeSet:
     def getId(self) -> int:  # noqa: N802  the public name
         """Its number in the graph."""
         return self.number
-
-
-def as_initial(value: Any, dtype: np.dtype[np.generic]) -> NDArray[np.generic]:
-    """A value of the user's as an array of `dtype`."""
-    return np.asarray(value, dtype=dtype)
-
-
-def concatenated(parts: Sequence[Ints]) -> Ints:
-    """Columns one after the other."""
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)

@@ -68,6 +68,14 @@ class Arguments:
             self._refuse(what, _NAMES.get(kind, kind.__name__))
         return found
 
+    def sequence(self, what: str) -> Sequence[Any]:
+        """The next argument, a list."""
+        return self.take(what, Sequence)  # type: ignore[type-abstract]
+
+    def mapping(self) -> Mapping[Any, Any] | None:
+        """The next argument if it is a map of options, else None."""
+        return self.maybe(Mapping)  # type: ignore[type-abstract]
+
     def any(self, what: str) -> Any:
         """The next argument, whatever it is."""
         if self._place >= len(self._values):

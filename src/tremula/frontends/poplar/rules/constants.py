@@ -33,7 +33,7 @@ def scalars(
 
 
 def _values(memory: Memory, addresses: Ints) -> NDArray[np.generic] | None:
-    """The value at each address; None where one is no constant."""
+    """The value at each address; None where one is not a constant."""
     if not len(addresses):
         return None
     numbers = memory.numbers_of(addresses)

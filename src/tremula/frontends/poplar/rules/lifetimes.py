@@ -36,7 +36,7 @@ class Accesses:
         self._known: dict[tuple[type, int], tuple[Ints, Ints]] = {}
 
     def of(self, step: placed_steps.Step) -> tuple[Ints, Ints] | None:
-        """The variables that a leaf reads, and those that it writes; None for what is no leaf."""
+        """The variables that a leaf reads, and those that it writes; None for what is not a leaf."""
         match step:
             case placed_steps.Execute(_, place) | placed_steps.RunCopy(_, place):
                 pass

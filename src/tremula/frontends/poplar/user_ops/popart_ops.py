@@ -42,7 +42,7 @@ class GradientInput:
     number: int
 
 
-FROM_INPUT, FROM_OUTPUT, FROM_GRADIENT = 0, 1, 2
+FROM_INPUT, FROM_OUTPUT = 0, 1
 
 
 class _Functions:

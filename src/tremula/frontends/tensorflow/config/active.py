@@ -109,7 +109,7 @@ def replica_count(shards: int = 1, ordinal: int = 0) -> int:
     """How many replicas of a program with `shards` shards (or pipeline IPUs) this process runs on a device.
 
     Raises:
-        DeviceError: the IPUs of the device are no multiple of those that one replica needs.
+        DeviceError: the IPUs of the device are not a multiple of those that one replica needs.
     """
     ipus, needed = ipus_of_device(ordinal), ipus_for_shards(shards)
     if ipus % needed:

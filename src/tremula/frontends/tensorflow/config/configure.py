@@ -26,7 +26,7 @@ def configure_ipu_system(config: Any, device: str = "cpu", reset_configuration: 
         reset_configuration: whether another configuration that holds may be given up for this one.
 
     Raises:
-        TypeError, ValueError: it is no configuration, or one whose options contradict each other.
+        TypeError, ValueError: it is not a configuration, or one whose options contradict each other.
         FailedPreconditionError: another configuration holds, and may not be given up.
         Error: the IPUs are not there or not free, or TF_POPLAR_FLAGS cannot be read.
     """

@@ -10,7 +10,7 @@ from tensorflow.python.platform import tf_logging
 
 
 def matches(value: Any, hint: Any) -> bool:
-    """Whether `value` is of the type that `hint` describes, exactly: True is no int."""
+    """Whether `value` is of the type that `hint` describes, exactly: True is not an int."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is None:
         return type(value) is hint

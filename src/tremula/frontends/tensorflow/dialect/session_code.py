@@ -1,4 +1,4 @@
-"""Changes of programs that are no Keras model: of sessions, estimators and `strategy.run`.
+"""Changes of programs that are not a Keras model: of sessions, estimators and `strategy.run`.
 
 The chip model knows such a program as a traced graph, not the names that it uses. Settings of the device are lines for
 `config`, an IPUConfig that is not in use yet; other changes are comments that say what to change. Nothing here imports

@@ -19,7 +19,7 @@ def checked_dataset(result: Any) -> Any:
     """What an input function returned, if a device can take its elements.
 
     Raises:
-        ValueError: it is no dataset, or its elements are tuples of other than features and labels.
+        ValueError: it is not a dataset, or its elements are tuples of other than features and labels.
     """
     if not isinstance(result, dataset_ops.DatasetV2):
         raise ValueError(

@@ -95,7 +95,7 @@ def _updates(call: ModelCall, spec: IPUPipelineEstimatorSpec) -> int:
     """How often all micro-batches of a weight update run in one loop.
 
     Raises:
-        ValueError: the iterations of the loop are no multiple of the micro-batches.
+        ValueError: the iterations of the loop are not a multiple of the micro-batches.
     """
     iterations, count = call.ipus.iterations_per_loop, spec.gradient_accumulation_count
     names = f"`IPURunConfig.iterations_per_loop` (got {iterations}) {{}} `gradient_accumulation_count` (got {count})"

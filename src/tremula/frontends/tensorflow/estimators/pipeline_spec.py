@@ -45,7 +45,7 @@ class IPUPipelineEstimatorSpec(_Fields):
         **pipeline_op_kwargs: further arguments of `pipelining_ops.pipeline`.
 
     Raises:
-        TypeError: a hook is no hook.
+        TypeError: a hook is not a `SessionRunHook`.
         ValueError: an argument is missing, or is the estimator's own.
     """
 

@@ -16,7 +16,7 @@ def device_ordinal(given: int | None) -> int:
     """The ordinal of the device that a queue belongs to: as given, or that of the strategy in scope.
 
     Raises:
-        ValueError: it is no whole number from 0 up.
+        ValueError: it is not a whole number from 0 up.
     """
     if given is None:
         return getattr(distribute_lib.get_strategy(), "_device_ordinal", 0)

@@ -140,7 +140,7 @@ class IPUDataHandler(_data_adapter.DataHandler):  # type: ignore[misc, name-defi
         return isinstance(adapter, ArrayAdapter) and not self._class_weight and adapter.shuffle != "batch"
 
     def array_feed(self, replicas: int) -> ArrayFeed | None:
-        """A feed of the arrays as they are; None if the data is no arrays or is changed on its way."""
+        """A feed of the arrays as they are; None if the data is not arrays or is changed on its way."""
         adapter = self._adapter
         if not self._is_array():
             return None

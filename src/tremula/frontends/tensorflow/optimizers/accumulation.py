@@ -195,7 +195,7 @@ def accumulate_and_apply(
         The operation of one iteration.
 
     Raises:
-        FailedPreconditionError: it is in no loop, or the iterations of the loop are no multiple of `count`.
+        FailedPreconditionError: it is in no loop, or the iterations of the loop are not a multiple of `count`.
     """
     loop = current_loop()
     if loop is None:

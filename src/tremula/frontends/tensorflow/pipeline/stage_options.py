@@ -14,7 +14,7 @@ class PipelineStageOptions:
         slice_options: for slices.
 
     Raises:
-        TypeError: an argument is no dictionary of texts.
+        TypeError: an argument is not a dictionary of texts.
     """
 
     def __init__(

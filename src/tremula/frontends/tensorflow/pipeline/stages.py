@@ -58,7 +58,7 @@ def check_stage(number: int, made: list[Any], arguments: list[Any]) -> None:
 
 
 def check_captures(tensors: Sequence[Any]) -> None:
-    """Refuse tensors from outside of the pipeline that are no variables."""
+    """Refuse tensors from outside of the pipeline that are not variables."""
     for tensor in tensors:
         if tensor.dtype != tf.resource and not isinstance(tensor, tf.__internal__.EagerTensor):
             raise _illegal_capture(tensor, "A stage or the optimizer uses it.")

@@ -134,7 +134,7 @@ def reduce_scatter(
     """Combine vectors over the replicas of a group; each gets a part of the result, padded with zeros at the end.
 
     Raises:
-        ValueError: the tensor is no vector, or the operation is unknown.
+        ValueError: the tensor is not a vector, or the operation is unknown.
     """
     results = [_reduce_scatter(tensor, replication_factor, op, name) for tensor in tf.nest.flatten(x)]
     return results[0] if len(results) == 1 else results

@@ -151,7 +151,7 @@ class DeviceFunction:
                 with context.program(replicas, self._ordinal, exact=self._replicas is not None) as known:
                     results = traced(*args, **kwargs)
                 self._traced_for[tf.compat.v1.get_default_graph()] = known.replicas
-                # operations run anyhow, and are no values
+                # operations run anyhow, and are not values
                 results = tf.nest.map_structure(lambda x: None if isinstance(x, tf.Operation) else x, results)
                 _check_types(results, "output")
                 return results
@@ -265,7 +265,7 @@ def _zeros(concrete: Any) -> Any:
 
 
 def _variable_of(handle: Any) -> Any:
-    """The variable that a resource belongs to; None if it is no variable.
+    """The variable that a resource belongs to; None if it is not a variable.
 
     A graph does not know the variables whose resources it passes to ops directly, such as slots of optimizers.
     """

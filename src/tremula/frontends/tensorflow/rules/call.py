@@ -60,10 +60,6 @@ class GraphFacts:
             found += [user for user in again.users if not self._is_left_out(user)]
         return found
 
-    def is_settled(self, node: Node) -> bool:
-        """Whether what becomes of a node is known before passes are put together."""
-        return self._is_left_out(node) or node in self.absorbed or node in self.patterns
-
     def _is_left_out(self, node: Node) -> bool:
         return (
             node in self.dead

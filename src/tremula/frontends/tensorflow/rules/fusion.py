@@ -42,7 +42,7 @@ class Pass:
     nodes: list[Node] = field(default_factory=list)
     #: values of more than one element that come from outside, behind identities
     inputs: dict[Value, None] = field(default_factory=dict)
-    #: the variable that the pass writes although its last node is no assignment
+    #: the variable that the pass writes although its last node is not an assignment
     into: Value | None = None
 
 

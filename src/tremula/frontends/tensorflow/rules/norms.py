@@ -1,7 +1,7 @@
 """Softmax, normalisations and losses of logits, which popnn has as ops of their own.
 
 Keras writes layer normalisation as a batch normalisation of (1, rows, width, 1): its statistics belong to rows that lie
-together, so it is a layer norm here too. Its scale and shift of one and zero are no parameters.
+together, so it is a layer norm here too. Its scale and shift of one and zero are not parameters.
 """
 
 from __future__ import annotations

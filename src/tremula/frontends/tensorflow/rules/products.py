@@ -173,7 +173,7 @@ def _crossed(call: Call, named: list[tuple[str, ...]], summed: set[str]) -> str:
 
 
 def _gradient_of_right(call: Call, other: int) -> bool:
-    """Whether the operand that is no gradient was on the left of the forward product: this is the right one's."""
+    """Whether the operand that is not a gradient was on the left of the forward product: this is the right one's."""
     source = call.node.inputs[other]
     forward = [
         user

@@ -67,7 +67,7 @@ def needs_ipus_or_model(num_ipus: int, func: Any = None) -> Any:
     return needs_ipus(num_ipus, allow_ipu_model=True, func=func)
 
 
-# They are no tests, whatever a collector makes of their public names, which begin with `test`.
+# They are not tests, whatever a collector makes of their public names, which begin with `test`.
 needs_ipus.__test__ = False  # type: ignore[attr-defined]
 needs_ipus_or_model.__test__ = False  # type: ignore[attr-defined]
 

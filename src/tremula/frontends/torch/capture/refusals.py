@@ -235,7 +235,7 @@ def _matrix_norm(call: _Call) -> Refused | None:
 
 
 def _to_host(call: _Call) -> Refused | None:
-    # A torch.device may be what another tensor of the capture says of itself, which is no move.
+    # A torch.device may be what another tensor of the capture says of itself, which is not a move.
     names_host = "cpu" in [
         place for place in (*call.args[1:], *call.kwargs.values()) if isinstance(place, str)
     ]

@@ -86,7 +86,7 @@ class EpochSampler(torch.utils.data.Sampler[int]):
         return order[self.rank :: self.ranks]
 
     def __iter__(self) -> Iterator[int]:
-        # a generator: loaders ask for iterators that they then do not use, and those are no epochs
+        # a generator: loaders ask for iterators that they then do not use, and those are not epochs
         epoch, done = self._epoch, self._done
         self._epoch, self._done = epoch + 1, 0
         yield from self.indices(epoch, done).tolist()

@@ -53,7 +53,7 @@ class ItemLayout:
         template = None
         if kind is ItemKind.CUSTOM:
             parser = present(parser_of(item), "the parser of an item")
-            # Only the attributes that are no tensors are needed on the other side.
+            # Only the attributes that are not tensors are needed on the other side.
             template = parser.reconstruct(item, iter([t.new_empty(0) for t in tensors]))
         return cls(kind, tuple(TensorSpec.of(t) for t in tensors), keys, template)
 

@@ -48,7 +48,7 @@ _POLITE_EXIT_SECONDS = 10.0
 _FORCED_EXIT_SECONDS = 5.0
 #: A dead worker is normally noticed at once; with children of its own it may only be by asking.
 _LIVENESS_CHECK_SECONDS = 1.0
-#: While the consumer sleeps, the worker goes on with the next slots, so a little too long is no loss.
+#: While the consumer sleeps, the worker goes on with the next slots, so a little too long is not a loss.
 _SHORTEST_PAUSE_SECONDS = 5e-5
 _LONGEST_PAUSE_SECONDS = 5e-3
 

@@ -204,7 +204,7 @@ class Widening:
         return copy if version == self._version(node) else None
 
     def _wide(self, node: fx.Node) -> fx.Node:
-        """A node's value in float32: itself if it is no half."""
+        """A node's value in float32: itself if it is not a half."""
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor) or value.dtype is not _HALF:
             return node

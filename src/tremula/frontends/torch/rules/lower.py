@@ -22,20 +22,6 @@ from tremula.program.work import Unknown, Work
 _PLAIN = LoweringSettings()
 
 
-def works_of(op: GraphOp, settings: LoweringSettings = _PLAIN, facts: GraphFacts | None = None) -> Lowered:
-    """What becomes of one op.
-
-    Args:
-        op: an op of a program's listing.
-        settings: what the user's options say about work.
-        facts: what is known of the op's graph; found anew if not given. Passes of the accumulation and
-            update graphs are only put together by `lower`.
-    """
-    if facts is None:
-        facts = facts_of(op.node.graph)
-    return _works_of(Call(op, settings, facts))
-
-
 def _works_of(call: Call) -> Lowered:
     facts = call.facts
     product = facts.masks.get(call.node)

@@ -199,7 +199,7 @@ _SHAPE_ONLY = frozenset({
 def is_constant(node: fx.Node, constants: set[fx.Node]) -> bool:
     """Whether a node depends on constants only; nodes come in the order of the graph.
 
-    What is overwritten later is no constant: it is filled anew in every step.
+    What is overwritten later is not a constant: it is filled anew in every step.
     """
     varies, shape_only = _nature(node.target)
     sources = node.all_input_nodes

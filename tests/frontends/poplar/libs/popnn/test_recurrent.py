@@ -155,5 +155,5 @@ def test_a_gru_agrees_with_torch(
 
 
 def test_activations_without_derivative_are_errors() -> None:
-    with pytest.raises(PoplibsError, match="no activation"):
+    with pytest.raises(PoplibsError, match="not an activation"):
         replace(layer("lstm", (0, 1, 2, 3), full=True), activation=NonLinearityType.GELU).check()

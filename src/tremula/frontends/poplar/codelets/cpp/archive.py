@@ -81,7 +81,7 @@ def _checked(document: dict[str, object], arrays: checked_archive.Arrays) -> Sou
         try:
             contents[name] = data.tobytes().decode()
         except UnicodeDecodeError:
-            raise BadValue(f"{name} is no text") from None
+            raise BadValue(f"{name} is not text") from None
     if not content.main or not set(content.main) <= set(contents):
         raise BadValue("a main file is missing")
     return Sources((), honoured(shlex.join(content.flags)), tuple(content.main), contents)

@@ -32,7 +32,7 @@ class Sources:
     flags: tuple[str, ...] = ()
     main: tuple[str, ...] = ()
     contents: Mapping[str, str] = field(default_factory=dict)
-    #: what messages call them; it is no part of what is compiled
+    #: what messages call them; it is not part of what is compiled
     name: str = ""
 
     @property

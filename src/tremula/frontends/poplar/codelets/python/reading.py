@@ -43,7 +43,7 @@ def read(vertex: type, fields: Mapping[str, Field], base: Base) -> tree.Function
     except (OSError, TypeError, SyntaxError, IndentationError, IndexError):
         raise NotTranslatable(f"the source of {vertex.__qualname__}.compute cannot be read") from None
     if not isinstance(parsed, ast.FunctionDef):
-        raise NotTranslatable(f"{vertex.__qualname__}.compute is no plain function ({file}:{first})")
+        raise NotTranslatable(f"{vertex.__qualname__}.compute is not a plain function ({file}:{first})")
     return _Reader(fields, _Names(compute), file, first).function(parsed, base)
 
 
@@ -201,7 +201,7 @@ class _Reader:
             field = self._field(node.value)
             if field is not None and field.kind is Kind.VECTOR_LIST:
                 return field.name, self.expression(node.slice)
-        return self._refuse(node, f"`{ast.unparse(node):.60}` is no vector of the vertex")  # type: ignore[no-any-return]
+        return self._refuse(node, f"`{ast.unparse(node):.60}` is not a vector of the vertex")  # type: ignore[no-any-return]
 
     def _is_vector(self, node: ast.expr) -> bool:
         try:
@@ -292,7 +292,7 @@ class _Reader:
             return tree.Const(int(value))
         if isinstance(value, float | np.floating):
             return tree.Const(float(value))
-        return self._refuse(node, f"`{text:.60}` is no number, local variable or field")  # type: ignore[no-any-return]
+        return self._refuse(node, f"`{text:.60}` is not a number, local variable or field")  # type: ignore[no-any-return]
 
     def _attribute(self, node: ast.Attribute) -> Expr:
         field = self._field(node)
@@ -306,7 +306,7 @@ class _Reader:
             owner = self.names.find(node.value.id)
             if isinstance(owner, types.ModuleType | type):
                 return self._constant(node, getattr(owner, node.attr, None), ast.unparse(node))
-        return self._refuse(node, f"`{ast.unparse(node):.60}` is no field")  # type: ignore[no-any-return]
+        return self._refuse(node, f"`{ast.unparse(node):.60}` is not a field")  # type: ignore[no-any-return]
 
     def _subscript(self, node: ast.Subscript) -> Expr:
         if isinstance(node.slice, ast.Tuple):

@@ -118,7 +118,7 @@ template <typename R, typename F> R guarded(R failed, F call) {
   } catch (const std::exception &problem) {
     lastError() = problem.what();
   } catch (...) {
-    lastError() = "an exception that is no std::exception";
+    lastError() = "an exception that is not a std::exception";
   }
   return failed;
 }

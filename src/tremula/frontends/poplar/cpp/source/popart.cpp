@@ -86,7 +86,7 @@ template <typename V>
 static const V &listed(const std::map<std::string, V> &values, const std::string &name, const char *kind) {
   auto found = values.find(name);
   if (found == values.end())
-    throw error("attribute {} is not given, or is no list of {}", name, kind);
+    throw error("attribute {} is not given, or is not a list of {}", name, kind);
   return found->second;
 }
 

@@ -289,7 +289,7 @@ void GraphCore::connect(unsigned number, std::size_t vertex, const std::string &
       addEdge(columns, vertex, static_cast<std::int64_t>(row), tensor[row].flatten());
   } else {
     throw graph_connection_error("field '" + field + "' of vertex type " + name(*batch) +
-                                 " is no edge: set it with setInitialValue" + place());
+                                 " is not an edge: set it with setInitialValue" + place());
   }
 }
 

@@ -198,7 +198,7 @@ Device::Device(Target target, unsigned id, std::vector<int> driverIds,
 namespace {
 const std::shared_ptr<detail::RemoteObject> &present(const std::shared_ptr<detail::RemoteObject> &object) {
   if (!object)
-    throw poplar_error("this Device stands for none: take one from a DeviceManager or an IPUModel");
+    throw poplar_error("this Device is empty: take one from a DeviceManager or an IPUModel");
   return object;
 }
 } // namespace

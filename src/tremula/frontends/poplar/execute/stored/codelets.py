@@ -136,7 +136,7 @@ def read_codelets(graph: Graph, document: Any, classes: Collection[type | Codele
     for each in entries(given["sources"], "source code"):
         source = record(each, "source code", ("code", "flags", "title"))
         if type(source["code"]) is not str:
-            raise BadValue("source code is no text")
+            raise BadValue("source code is not text")
         sources.append(
             SourceCode(
                 source["code"], tuple(texts(source["flags"], "flags")), text(source["title"], "a title")
@@ -170,7 +170,7 @@ def _read_fields(value: Any) -> dict[str, Field]:
         each = record(given, "a field", _FIELD)
         name = text(each["name"], "a field")
         if each["type"] is not None and each["type"] not in types:
-            raise BadValue("a field is of a type that there is not")
+            raise BadValue("a field has an unknown type")
         found[name] = Field(
             name,
             Kind(text(each["kind"], "a kind")),

@@ -54,7 +54,7 @@ class Reader:
         if len(found) and (
             (low is not None and found.min() < low) or (high is not None and found.max() >= high)
         ):
-            raise BadValue(f"column {name} has numbers that it cannot have")
+            raise BadValue(f"column {name} has numbers that are out of range")
         return found
 
     def values(
@@ -89,7 +89,7 @@ def text(value: Any, what: str) -> str:
 def texts(value: Any, what: str, count: int | None = None) -> list[str]:
     """A list of texts of a document."""
     if type(value) is not list or (count is not None and len(value) != count):
-        raise BadValue(f"{what} is no list of the length that it should have")
+        raise BadValue(f"{what} is not a list of the length that it should have")
     return [text(each, what) for each in value]
 
 
@@ -115,12 +115,12 @@ def item(values: Sequence[Any], place: Any, what: str) -> Any:
 def record(value: Any, what: str, keys: Sequence[str]) -> dict[str, Any]:
     """An object of a document with these keys."""
     if type(value) is not dict or set(value) != set(keys):
-        raise BadValue(f"{what} is not what it should be")
+        raise BadValue(f"{what} is invalid")
     return value
 
 
 def entries(value: Any, what: str) -> list[Any]:
     """A list of a document."""
     if type(value) is not list:
-        raise BadValue(f"{what} is no list")
+        raise BadValue(f"{what} is not a list")
     return value

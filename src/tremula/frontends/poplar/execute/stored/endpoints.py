@@ -56,7 +56,7 @@ def decoded(graph: Graph, value: Any, view: Callable[[Any], View]) -> None:
     for each in entries(given["streams"], "streams"):
         stream = record(each, "a stream", _STREAM)
         if type(stream["options"]) is not dict:
-            raise BadValue("the options of a stream are no object")
+            raise BadValue("the options of a stream are not an object")
         graph.add_stream(
             DataStream(
                 text(stream["handle"], "a handle"),

@@ -117,7 +117,7 @@ def read_executable(
         make_graph: makes the graph.
 
     Raises:
-        GraphObjectLoadError: it is no executable, of another version, or damaged; or the code of a vertex type is
+        GraphObjectLoadError: it is not an executable, of another version, or damaged; or the code of a vertex type is
             missing.
     """
     label = str(source) if isinstance(source, str | os.PathLike) else "the executable"
@@ -162,7 +162,7 @@ def _decoded(
     graph.contents.functions.extend(programs.functions)
     options = given["options"]
     if type(options) is not dict:
-        raise BadValue("the options are no object")
+        raise BadValue("the options are not an object")
     return Stored(
         graph,
         [programs.program(each) for each in entries(given["programs"], "programs")],
@@ -182,7 +182,7 @@ def _target(value: Any) -> TargetFacts:
         facts.data_path_bytes,
     )
     if min(sizes) < 1 or min(rates) <= 0 or facts.tiles > _MOST_TILES or facts.workers > 1 << 10:
-        raise BadValue("the target is of a chip that cannot be")
+        raise BadValue("the target describes a chip that is not possible")
     return facts
 
 

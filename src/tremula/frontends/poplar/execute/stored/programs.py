@@ -177,7 +177,7 @@ class ProgramReader:
         cases = []
         for each in entries(value, "cases"):
             if type(each) is not list or len(each) != 2:
-                raise BadValue("a case is no pair")
+                raise BadValue("a case is not a pair")
             cases.append((whole(each[0], "a case", -(1 << 62)), self.program(each[1])))
         return cases
 
@@ -185,7 +185,7 @@ class ProgramReader:
         replicas = self._graph.contents.replicas
         pairs = [entries(each, "a pair of replicas") for each in entries(value, "a map of replicas")]
         if any(len(pair) != 2 for pair in pairs):
-            raise BadValue("a pair of replicas is none")
+            raise BadValue("a pair of replicas is invalid")
         return {whole(a, "a replica", 0, replicas): whole(b, "a replica", 0, replicas) for a, b in pairs}
 
     def _call(self, value: Any) -> LibraryCall:
@@ -193,7 +193,7 @@ class ProgramReader:
         given = record(value, "a library call", keys)
         attributes = given["attributes"]
         if type(attributes) is not dict:
-            raise BadValue("the attributes of a library call are no object")
+            raise BadValue("the attributes of a library call are not an object")
         _plain(attributes, 0)
         return LibraryCall(
             text(given["function"], "a library function"),
@@ -234,7 +234,7 @@ def _named(known: dict[str, Any], handle: Any, what: str) -> Any:
 
 def _work(value: Any) -> Any:
     if type(value) is not list or len(value) != 2 or value[0] not in _WORKS:
-        raise BadValue("a work is of no kind that there is")
+        raise BadValue("the work of an op has an unknown kind")
     made = decode(_WORKS[value[0]], value[1])
     check_work(made)
     return made

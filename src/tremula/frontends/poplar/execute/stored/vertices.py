@@ -128,7 +128,7 @@ def _read_batch(
     estimated = reader.numbers(f"{key}_estimated", 0, count)
     both = reader.values(f"{key}_estimates", np.dtype(np.float64), count=2 * len(estimated)).reshape(2, -1)
     if not np.isfinite(both).all() or (both < 0).any():
-        raise BadValue("estimates of cycles are no figures")
+        raise BadValue("estimates of cycles are not numbers")
     batch.estimates = dict(zip(estimated.tolist(), zip(*both.tolist(), strict=True), strict=True))
     return batch
 

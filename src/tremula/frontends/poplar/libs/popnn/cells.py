@@ -80,7 +80,7 @@ class Layer:
         """Raise an error if there is no such layer."""
         for each in (self.activation, self.gate_activation):
             if each.name not in _INVERTIBLE:
-                raise refuse(self.kind, f"{each.name} is no activation of a recurrent layer")
+                raise refuse(self.kind, f"{each.name} is not an activation of a recurrent layer")
         if sorted(self.order) != list(range(self.gates)):
             raise refuse(self.kind, f"{list(self.order)} does not name each gate once")
         if self.lengths is not None and self.lengths.elements not in (1, self.batch):

@@ -55,7 +55,7 @@ def scaling(kind: NonLinearityType) -> float:
 
 
 def operation(kind: NonLinearityType, *, gradient: bool = False) -> str:
-    """The chip model's name of a non-linearity that is no softmax, or of its gradient."""
+    """The chip model's name of a non-linearity that is not a softmax, or of its gradient."""
     if gradient:
         return _GRADIENTS.get(kind.name, f"{kind.name.lower()}_gradient")
     return _OPERATIONS.get(kind.name, kind.name.lower())

@@ -62,7 +62,7 @@ def _check(where: str, kind: NonLinearityType, values: View) -> None:
     need_floats(where, values)
     if kind in SOFTMAX_KINDS:
         raise refuse(
-            where, "a softmax is no function of single elements: give a Sequence instead of a compute set"
+            where, "a softmax is not a function of single elements: give a Sequence instead of a compute set"
         )
 
 

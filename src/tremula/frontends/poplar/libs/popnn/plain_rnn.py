@@ -56,7 +56,7 @@ def iterate(
     need_shape(where, "tensor of weights", weights, (hidden, hidden))
     need_floats(where, fed, state, weights, biases)
     if kind in SOFTMAX_KINDS:
-        raise refuse(where, f"{kind.name} is no non-linearity of a recurrent layer")
+        raise refuse(where, f"{kind.name} is not a non-linearity of a recurrent layer")
     made = linear(graph, fed.type, fed.shape, joined(debug, "actOut"))
     step: list[Work] = [
         work_of(where, (batch, hidden), (hidden, hidden), fed.type, options),

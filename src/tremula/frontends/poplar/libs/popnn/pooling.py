@@ -1,4 +1,4 @@
-"""Pooling over windows of a field: largest, average or sum. An average is over the elements that are no padding."""
+"""Pooling over windows of a field: largest, average or sum. An average is over the elements that are not padding."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ class _Windows:
         return made
 
     def _count(self) -> Array:
-        """Elements of each window that are no padding, at least 1."""
+        """Elements of each window that are not padding, at least 1."""
         ones = self.pad(np.ones((1, 1, *self.field), np.float32), 0)
         total = np.zeros((1, 1, *self.output), np.float32)
         for part in self:

@@ -190,7 +190,7 @@ def converted(x: Array, dtype: np.dtype[Any]) -> Array:
     if dtype.kind in "iu" and x.dtype.kind == "f":
         limits = np.iinfo(dtype)
         wide = np.nan_to_num(np.asarray(x, dtype=np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf)
-        # the largest 64-bit integers are no doubles: stay below them
+        # the largest 64-bit integers are not doubles: stay below them
         highest = float(limits.max) if dtype.itemsize < 8 else np.nextafter(float(limits.max), 0)
         return np.clip(wide, float(limits.min), highest).astype(dtype)
     return x.astype(dtype)

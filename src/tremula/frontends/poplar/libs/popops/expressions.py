@@ -222,7 +222,7 @@ def as_expression(what: Any) -> Expr:
         return Const(what.item())
     if isinstance(what, Sequence) and what and isinstance(what[0], str):
         return _of_lists(what)
-    raise PoplibsError(f"{what!r} is no part of an expression: use placeholders, numbers and operations")
+    raise PoplibsError(f"{what!r} is not part of an expression: use placeholders, numbers and operations")
 
 
 def _of_lists(tree: Sequence[Any]) -> Expr:
@@ -236,7 +236,7 @@ def _of_lists(tree: Sequence[Any]) -> Expr:
             return Cast(rest[0], TYPES[rest[1]])
         return of_operation(BY_NAME[head], *rest)
     except (KeyError, IndexError, TypeError):
-        raise PoplibsError(f"{str(tree)[:80]} is no expression") from None
+        raise PoplibsError(f"{str(tree)[:80]} is not an expression") from None
 
 
 def _type_of(value: bool | int | float) -> Type:

@@ -51,7 +51,7 @@ class Types:
             return part.type
         if isinstance(part, Operated):
             return self._find_operation(part, waiting)
-        raise PoplibsError(f"{part!r} is no part of an expression ({user_line()})")
+        raise PoplibsError(f"{part!r} is not part of an expression ({user_line()})")
 
     def _operand(self, part: PlaceHolder) -> Type:
         if not 1 <= part.index <= len(self._operands):

@@ -103,7 +103,7 @@ def _tree(part: Expr, types: Types, graph: Graph) -> list[Any]:
     if isinstance(part, Cast):
         return ["cast", _tree(part.argument, types, graph), graph.storage(part.type).name]
     if not isinstance(part, Operated):
-        raise PoplibsError(f"{part!r} is no part of an expression ({user_line()})")
+        raise PoplibsError(f"{part!r} is not part of an expression ({user_line()})")
     return [part.type.name, *(_tree(each, types, graph) for each in part.arguments)]
 
 

@@ -115,7 +115,7 @@ def dropout(
     if not operand.type.is_floating:
         raise PoplibsError(f"{function}: the operand is float or half, not {operand.type} ({user_line()})")
     if not 0 <= keep <= 1:
-        raise PoplibsError(f"{function}: {keep} is no probability ({user_line()})")
+        raise PoplibsError(f"{function}: {keep} is not a probability ({user_line()})")
     if broadcast_shape([operand, reference]) != tuple(operand.shape):
         raise PoplibsError(
             f"{function}: a mask of shape {list(reference.shape)} does not fit a tensor of shape "

@@ -13,7 +13,7 @@ from tremula.frontends.tensorflow.ops.quarter import Format, create_metadata
 from tremula.frontends.tensorflow.ops.quarter_tensors import QuarterTensor, f8_matmul
 from tremula.frontends.tensorflow.stock_keras import keras
 
-#: the byte that is no number in either format
+#: the byte that is not a number in either format
 NOT_A_NUMBER = 0x80
 
 #: names of dimensions of this layer -> those of `serialized_matmul`

@@ -16,7 +16,7 @@ from tremula.frontends.tensorflow.pipeline.enums import GradientAccumulationRedu
 class GradientAccumulationOptimizer(OptimizerWrapper):
     """Accumulates the gradients of mini-batches and applies them after the last one.
 
-    With one mini-batch the inner optimizer itself is what the constructor gives. Accumulators are no part of the
+    With one mini-batch the inner optimizer itself is what the constructor gives. Accumulators are not part of the
     optimizer's weights or of a checkpoint.
 
     Args:

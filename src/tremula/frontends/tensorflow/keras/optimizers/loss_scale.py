@@ -76,7 +76,7 @@ def _counts(grads: Iterable[Any], edge: Any) -> Any:
     for grad in grads:
         values = grad.values if isinstance(grad, tf.IndexedSlices) else grad
         if values.dtype == tf.float16:
-            # what is no number came from an overflow
+            # NaN and infinity came from an overflow
             known = tf.where(tf.math.is_nan(values), tf.constant(float("inf"), tf.float16), values)
             total += histograms.counts(tf.reshape(known, [-1]), edge, absolute_of_input=True)
     return total

@@ -77,7 +77,7 @@ class ParameterUnscalingALSOptimizer(ALSOptimizer):
         ValueError: the optimizer does not take scaled gradients.
     """
 
-    #: entries of the inner optimizer's configuration that are no arguments here
+    #: entries of the inner optimizer's configuration that are not arguments here
     _fixed: tuple[str, ...] = ("decay", "name")
 
     def __init__(self, opt: Any, name: str = "_ParameterUnscalingALSOptimizer", **kwargs: Any) -> None:

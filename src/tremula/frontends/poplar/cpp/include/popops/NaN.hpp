@@ -1,4 +1,4 @@
-// Whether elements are no numbers.
+// Whether elements are NaN.
 #ifndef POPOPS_NAN_HPP
 #define POPOPS_NAN_HPP
 

@@ -1,0 +1,81 @@
+from . import builder as builder
+from . import session as session
+from ._builder_core import DebugContext as DebugContext
+from ._builder_core import DebugInfo as DebugInfo
+from ._custom_ops import register_custom_op as register_custom_op
+from ._data_flow import AnchorReturnType as AnchorReturnType
+from ._data_flow import DataFlow as DataFlow
+from ._data_flow import InputSettings as InputSettings
+from ._data_flow import InputShapeInfo as InputShapeInfo
+from ._devices import DeviceInfo as DeviceInfo
+from ._devices import DeviceManager as DeviceManager
+from ._enums import *
+from ._exceptions import OutOfMemoryException as OutOfMemoryException
+from ._exceptions import popart_exception as popart_exception
+from ._exceptions import popart_internal_exception as popart_internal_exception
+from ._exceptions import popart_runtime_error as popart_runtime_error
+from ._exceptions import poplar_application_runtime_error as poplar_application_runtime_error
+from ._exceptions import poplar_exception as poplar_exception
+from ._exceptions import poplar_recoverable_runtime_error as poplar_recoverable_runtime_error
+from ._exceptions import poplar_runtime_error as poplar_runtime_error
+from ._exceptions import poplar_system_runtime_error as poplar_system_runtime_error
+from ._exceptions import poplar_unknown_runtime_error as poplar_unknown_runtime_error
+from ._exceptions import poplar_unrecoverable_runtime_error as poplar_unrecoverable_runtime_error
+from ._exceptions import poplibs_exception as poplibs_exception
+from ._graph_transformer import GraphTransformer as GraphTransformer
+from ._identifiers import *
+from ._logging import Logger as Logger
+from ._logging import closePoplarDebugInfo as closePoplarDebugInfo
+from ._logging import getLogger as getLogger
+from ._logging import initializePoplarDebugInfo as initializePoplarDebugInfo
+from ._operations import OpDefinition as OpDefinition
+from ._operations import getSupportedOperations as getSupportedOperations
+from ._operations import getSupportedOperationsDefinition as getSupportedOperationsDefinition
+from ._operations import getUnsupportedOperations as getUnsupportedOperations
+from ._opsets import defaultAiGraphcoreOpset as defaultAiGraphcoreOpset
+from ._opsets import defaultAiOnnxMlOpset as defaultAiOnnxMlOpset
+from ._opsets import defaultAiOnnxOpset as defaultAiOnnxOpset
+from ._optimizers import SGD as SGD
+from ._optimizers import Adam as Adam
+from ._optimizers import Adaptive as Adaptive
+from ._optimizers import ClipNormSettings as ClipNormSettings
+from ._optimizers import ConstSGD as ConstSGD
+from ._optimizers import Optimizer as Optimizer
+from ._optimizers import OptimizerValue as OptimizerValue
+from ._optimizers import OptimizerValueMap as OptimizerValueMap
+from ._patterns import Patterns as Patterns
+from ._session_options import AccumulateOuterFragmentSettings as AccumulateOuterFragmentSettings
+from ._session_options import AutodiffSettings as AutodiffSettings
+from ._session_options import AutomaticLossScalingSettings as AutomaticLossScalingSettings
+from ._session_options import BatchSerializationSettings as BatchSerializationSettings
+from ._session_options import ExecutionPhaseSettings as ExecutionPhaseSettings
+from ._session_options import ExperimentalSettings as ExperimentalSettings
+from ._session_options import NumIOTiles as NumIOTiles
+from ._session_options import ReplicatedCollectivesSettings as ReplicatedCollectivesSettings
+from ._session_options import SessionOptions as SessionOptions
+from ._step_io import IStepIO as IStepIO
+from ._step_io import PyStepIO as PyStepIO
+from ._step_io import PyStepIOCallback as PyStepIOCallback
+from ._step_io import PyWeightsIO as PyWeightsIO
+from ._tensor_info import TensorInfo as TensorInfo
+from ._tensor_info import _TensorInfoCore as _TensorInfoCore
+from ._tensor_info import getTensorInfo as getTensorInfo
+from ._tensor_locations import CommGroup as CommGroup
+from ._tensor_locations import ReplicaGrouping as ReplicaGrouping
+from ._tensor_locations import TensorLocation as TensorLocation
+from ._tensor_locations import TensorLocationSettings as TensorLocationSettings
+from ._variable_settings import VariableSettings as VariableSettings
+from .builder import AiGraphcore as AiGraphcore
+from .builder import AiGraphcoreOpset1 as AiGraphcoreOpset1
+from .builder import AiOnnx as AiOnnx
+from .builder import AiOnnxMl as AiOnnxMl
+from .builder import Builder as Builder
+from .builder import Opset as Opset
+from .session import InferenceSession as InferenceSession
+from .session import TrainingSession as TrainingSession
+
+__version__: str
+
+def versionString() -> str: ...
+def versionNumber() -> tuple[int, ...]: ...
+def packageHash() -> str: ...

@@ -1,0 +1,40 @@
+from . import collectives as collectives
+from . import elementwise as elementwise
+from . import movement as movement
+from . import reductions as reductions
+from . import var_updates as var_updates
+from .call import CallSiteInfo as CallSiteInfo
+from .call import call as call
+from .call import call_with_info as call_with_info
+from .conditional import conditional as conditional
+from .conditional import conditional_with_info as conditional_with_info
+from .conv import PadType as PadType
+from .conv import average_pool as average_pool
+from .conv import conv as conv
+from .conv import conv_pow2scaled as conv_pow2scaled
+from .conv import conv_transpose as conv_transpose
+from .conv import conv_transpose_pow2scaled as conv_transpose_pow2scaled
+from .conv import interpolate as interpolate
+from .conv import max_pool as max_pool
+from .conv import roi_align as roi_align
+from .elementwise import *
+from .host import code_copy as code_copy
+from .host import host_load as host_load
+from .host import host_store as host_store
+from .host import print_tensor as print_tensor
+from .host import remote_code_load as remote_code_load
+from .host import remote_load as remote_load
+from .host import remote_load_ as remote_load_
+from .host import remote_store as remote_store
+from .movement import *
+from .negative_log_likelihood import nll_loss as nll_loss
+from .negative_log_likelihood import nll_loss_with_softmax_grad as nll_loss_with_softmax_grad
+from .random import create_random_seed as create_random_seed
+from .random import dropout as dropout
+from .random import random_normal as random_normal
+from .random import random_uniform as random_uniform
+from .random import shaped_dropout as shaped_dropout
+from .random import split_random_seed as split_random_seed
+from .reductions import *
+from .repeat import repeat as repeat
+from .repeat import repeat_with_info as repeat_with_info
