@@ -6,14 +6,26 @@ field is a new parameter. The others are listed here.
 
 from __future__ import annotations
 
-import dataclasses
-import types
-import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tremula.program import work
+
+from .fidelity_parameters import (
+    Parameter,
+    extents,
+    is_list_of,
+    is_number,
+    is_whole,
+    number,
+    table,
+    truth,
+    whole,
+    word,
+    words,
+    work_parameters,
+)
 
 #: what a report groups cases by, and the largest allowed median of the absolute error on rows that were not fitted
 CATEGORIES: dict[str, float | None] = {
@@ -52,15 +64,6 @@ FRONT_ENDS = ("torch", "tensorflow")
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A parameter of a kind: a test for its values, and what that test asks for in words."""
-
-    says: str
-    accepts: Callable[[Any], bool]
-    required: bool = False
-
-
-@dataclass(frozen=True)
 class Kind:
     """A kind of case. `metrics` maps each metric to the dimensions of the units that it may be given in."""
 
@@ -79,86 +82,9 @@ class Kind:
         return "model" in self.parameters
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _list_of(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, list) and all(test(each) for each in value)
-
-
-def whole(required: bool = False) -> Parameter:
-    """A count."""
-    return Parameter("a whole number of at least 0", lambda v: _whole(v) and v >= 0, required)
-
-
-def number(required: bool = False) -> Parameter:
-    """Any number."""
-    return Parameter("a number", _number, required)
-
-
-def truth() -> Parameter:
-    """True or false."""
-    return Parameter("true or false", lambda v: isinstance(v, bool))
-
-
-def word(*choices: str, required: bool = False) -> Parameter:
-    """One of some words, or any."""
-    if not choices:
-        return Parameter("a word", lambda v: isinstance(v, str), required)
-    return Parameter(f"one of {', '.join(choices)}", lambda v: v in choices, required)
-
-
-def extents(required: bool = False) -> Parameter:
-    """One whole number per dimension."""
-    return Parameter("a list of whole numbers", _list_of(_whole), required)
-
-
-def words() -> Parameter:
-    """Names."""
-    return Parameter("a list of words", _list_of(lambda v: isinstance(v, str)))
-
-
-def table() -> Parameter:
-    """Nested values."""
-    return Parameter("a table", lambda v: isinstance(v, dict))
-
-
-def _of_type(hint: Any, required: bool) -> Parameter:
-    """The parameter for a field of a work description."""
-    if isinstance(hint, types.UnionType):
-        kept = [each for each in typing.get_args(hint) if each is not type(None)]
-        return _of_type(kept[0], required)
-    if hint is bool:
-        return truth()
-    if hint is int:
-        return whole(required)
-    if hint is float:
-        return number(required)
-    if hint is str:
-        return word(required=required)
-    if typing.get_origin(hint) is tuple and typing.get_origin(typing.get_args(hint)[0]) is tuple:
-        return Parameter("a list of pairs", _list_of(_list_of(_whole)), required)
-    return extents(required)
-
-
-def work_parameters(description: type, without: tuple[str, ...] = ()) -> dict[str, Parameter]:
-    """The fields of a work description as parameters."""
-    hints = typing.get_type_hints(description)
-    return {
-        each.name: _of_type(hints[each.name], each.default is dataclasses.MISSING)
-        for each in dataclasses.fields(description)
-        if each.name not in without
-    }
-
-
 def _loop(value: Any) -> bool:
     return (
-        isinstance(value, dict) and set(value) == {"read", "handed_on"} and all(map(_whole, value.values()))
+        isinstance(value, dict) and set(value) == {"read", "handed_on"} and all(map(is_whole, value.values()))
     )
 
 
@@ -200,7 +126,7 @@ _TRANSFER_METRICS: dict[str, tuple[str, ...]] = {
 
 
 def _triple(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 3 and all(_number(each) for each in value)
+    return isinstance(value, list) and len(value) == 3 and all(is_number(each) for each in value)
 
 
 _MODEL_PARAMETERS: dict[str, Parameter] = {
@@ -222,7 +148,7 @@ _MODEL_PARAMETERS: dict[str, Parameter] = {
     "checkpoints": words(),
     "partials": word("fp16", "fp32"),
     "proportion": Parameter(
-        "a number, or a list with one per IPU", lambda v: _number(v) or _list_of(_number)(v)
+        "a number, or a list with one per IPU", lambda v: is_number(v) or is_list_of(is_number)(v)
     ),
     "weights": word("on_chip", "off_chip", "sharded", "off_chip_sharded"),
     "optimizer_state": word("on_chip", "off_chip", "sharded", "off_chip_sharded"),
@@ -322,9 +248,9 @@ KINDS: dict[str, Kind] = {
                 "fragments": whole(),
                 "shared_bus": truth(),
                 "tiles": extents(),
-                "neighbours": Parameter("a list of [offset ..., bytes]", _list_of(_list_of(_whole))),
+                "neighbours": Parameter("a list of [offset ..., bytes]", is_list_of(is_list_of(is_whole))),
                 "mean": truth(),
-                "phases": Parameter("a list of tables", _list_of(lambda v: isinstance(v, dict))),
+                "phases": Parameter("a list of tables", is_list_of(lambda v: isinstance(v, dict))),
                 "repeats": number(),
             },
         ),
@@ -333,7 +259,7 @@ KINDS: dict[str, Kind] = {
             "exchange",
             _TRANSFER_METRICS,
             {
-                "transfers": Parameter("a list of [from, to, bytes]", _list_of(_triple), required=True),
+                "transfers": Parameter("a list of [from, to, bytes]", is_list_of(_triple), required=True),
                 "pieces": whole(),
                 "repeats": number(),
             },

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tremula.lowering.convolutions import Geometry
 from tremula.memory.categories import GAP_SHARE, STACK_BYTES_PER_TILE
 from tremula.memory.verdict import fit_of
 from tremula.plan.cost import Cost, Superstep
@@ -16,8 +17,9 @@ from tremula.program.dtypes import item_bytes
 from tremula.schedule.links import exchange
 
 from .fidelity_cases import Case
-from .fidelity_kinds import KINDS, work_parameters
+from .fidelity_kinds import KINDS
 from .fidelity_loops import turn
+from .fidelity_parameters import work_parameters
 from .fidelity_transfers import system_of
 from .fidelity_units import UNITS
 
@@ -124,11 +126,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _convolution(case: Case) -> work.Convolution:
-    """The forward pass, or a gradient as the convolution that computes it.
-
-    The gradient of the input convolves the output's gradient, spread by the stride; that of the weights
-    convolves the input, with its channels as batch, by the output's gradient.
-    """
+    """The forward pass, or a gradient as the convolution that computes it."""
     given: Mapping[str, Any] = case.parameters
     field, kernel = tuple(given["field"]), tuple(given["kernel"])
     ones = (1,) * len(field)
@@ -144,60 +142,29 @@ def _convolution(case: Case) -> work.Convolution:
         raise ValueError(
             f"{groups} groups do not divide {given['in_channels']} and {given['out_channels']} channels"
         )
-    inputs, outputs = given["in_channels"] // groups, given["out_channels"] // groups
-    shared: dict[str, Any] = {
-        "groups": groups,
-        "dtype": case.dtype,
-        "partials": case.partials,
-        "proportion": float(given.get("proportion", 0.6)),
-        "role": given.get("pass", "forward"),
-    }
-    forward = work.Convolution(
+    y = tuple(
+        (x + 2 * p - ((k - 1) * d + 1)) // s + 1
+        for x, p, k, d, s in zip(field, padding, kernel, dilation, stride, strict=True)
+    )
+    geometry = Geometry(
         batch=given["batch"],
-        in_channels=inputs,
-        out_channels=outputs,
-        field=field,
+        groups=groups,
+        x_channels=given["in_channels"] // groups,
+        y_channels=given["out_channels"] // groups,
+        x=field,
+        y=y,
         kernel=kernel,
         stride=stride,
         padding=tuple((p, p) for p in padding),
         dilation=dilation,
-        input_dilation=ones,
-        **shared,
+        dtype=case.dtype,
+        partials=case.partials,
+        proportion=float(given.get("proportion", 0.6)),
     )
-    result = forward.output_field
-    if shared["role"] == "forward":
-        return forward
-    dims = range(len(field))
-    if shared["role"] == "input_gradient":
-        before = [dilation[d] * (kernel[d] - 1) - padding[d] for d in dims]
-        after = [field[d] - 1 - (result[d] - 1) * stride[d] + padding[d] for d in dims]
-        return work.Convolution(
-            batch=given["batch"],
-            in_channels=outputs,
-            out_channels=inputs,
-            field=result,
-            kernel=kernel,
-            stride=ones,
-            padding=tuple(zip(before, after, strict=True)),
-            dilation=dilation,
-            input_dilation=stride,
-            **shared,
-        )
-    after = [
-        (kernel[d] - 1) * dilation[d] + (result[d] - 1) * stride[d] + 1 - padding[d] - field[d] for d in dims
-    ]
-    return work.Convolution(
-        batch=inputs,
-        in_channels=given["batch"],
-        out_channels=outputs,
-        field=field,
-        kernel=result,
-        stride=dilation,
-        padding=tuple(zip(padding, after, strict=True)),
-        dilation=stride,
-        input_dilation=ones,
-        **shared,
-    )
+    role = given.get("pass", "forward")
+    if role == "forward":
+        return geometry.y_from_x(role)
+    return geometry.x_from_y(role) if role == "input_gradient" else geometry.weight_gradient()
 
 
 def _useful(case: Case, planned: Any, cost: Cost) -> float:

@@ -2,10 +2,10 @@
 
     python -m benchmarks.page_frames [--profile FILE] [--json OUT] [--picture OUT] [--scale 2]
 
-Run from the repository's root; it needs Chromium. Without --profile, the profile of benchmarks.profile_scale is written
-to a temporary folder: 64 IPUs, 500,000 execution steps; and a host trace of 1.44 million events. A server of this
-process answers the pages. Frame times are the differences between the times that requestAnimationFrame gives while the
-wheel turns and the pointer drags at 60 Hz; the first pass loads what it needs on the way.
+Run from the repository's root; it needs Chromium. Without --profile, the profile of benchmarks.made_up_profile is
+written to a temporary folder: 64 IPUs, 500,000 execution steps; and a host trace of 1.44 million events. A server of
+this process answers the pages. Frame times are the differences between the times that requestAnimationFrame gives while
+the wheel turns and the pointer drags at 60 Hz; the first pass loads what it needs on the way.
 Times depend on the machine; nothing else should run beside it.
 """
 
@@ -180,7 +180,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         profile = options.profile
         if profile is None:
-            from benchmarks.profile_scale import make
+            from benchmarks.made_up_profile import make
 
             profile = make(pathlib.Path(folder) / "profile.pop")
         trace = make_trace(pathlib.Path(folder) / "traces")

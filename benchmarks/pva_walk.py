@@ -2,9 +2,9 @@
 
     python -m benchmarks.pva_walk [FILE]
 
-Run from the repository's root. Without a file, the profile of `benchmarks.profile_scale` is written first, which is not
-counted. Each row opens the report anew. Times depend on the machine; the limit, for the walk over all variables that
-always live, is for two cores. Exits with 1 if it is missed.
+Run from the repository's root. Without a file, the profile of `benchmarks.made_up_profile` is written first, which is
+not counted. Each row opens the report anew. Times depend on the machine; the limit, for the walk over all variables
+that always live, is for two cores. Exits with 1 if it is missed.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.file:
         return walk(options.file)
-    from .profile_scale import make
+    from .made_up_profile import make
 
     with tempfile.TemporaryDirectory() as folder:
         return walk(pathlib.Path(make(pathlib.Path(folder) / "profile.pop")))

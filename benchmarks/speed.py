@@ -22,8 +22,9 @@ import tempfile
 from typing import Any
 
 from . import speed_rows
+from .speed_choice import chosen_rows
 from .speed_process import ROOT, ChildError, answer_of
-from .speed_rows import Row, chosen_rows
+from .speed_rows import ROWS, Row
 
 IMPORT_ROUNDS = 5
 START_EAGER, START, STEADY = "start-eager", "start", "steady"
@@ -33,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print the table, write the JSON file; 1 if a row could not be measured."""
     options = _parser().parse_args(arguments)
     try:
-        rows = chosen_rows(options.rows)
+        rows = chosen_rows(ROWS, options.rows)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2

@@ -22,6 +22,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any
 
+from .speed_choice import chosen_rows
 from .speed_process import ChildError, answer_of
 
 INFERENCE_TARGET, TRAINING_TARGET = 1.10, 1.00
@@ -73,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure, print the table, write the JSON file; 1 if a row could not be measured, 2 if it cannot be tried."""
     options = _parser().parse_args(arguments)
     try:
-        rows = chosen_rows(options.rows)
+        rows = chosen_rows(ROWS, options.rows)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
@@ -95,21 +96,6 @@ def main(arguments: list[str] | None = None) -> int:
         if options.json:
             _write_json(options.json, figures)
     return int(any("error" in figure for figure in figures))
-
-
-def chosen_rows(words: str | None) -> list[Row]:
-    """The rows whose key begins with one of the words of a comma-separated list; all without one.
-
-    Raises:
-        ValueError: a word fits no row.
-    """
-    if not words:
-        return list(ROWS)
-    wanted = [word.strip() for word in words.split(",")]
-    for word in wanted:
-        if not any(row.key.startswith(word) for row in ROWS):
-            raise ValueError(f"no row begins with {word!r}; there are {', '.join(row.key for row in ROWS)}")
-    return [row for row in ROWS if row.key.startswith(tuple(wanted))]
 
 
 def table_line(row: Row, figure: dict[str, Any]) -> str:

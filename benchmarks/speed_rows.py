@@ -77,18 +77,3 @@ def _rows() -> tuple[Row, ...]:
 
 
 ROWS = _rows()
-
-
-def chosen_rows(words: str | None) -> list[Row]:
-    """The rows whose key begins with one of the words of a comma-separated list; all without one.
-
-    Raises:
-        ValueError: a word fits no row.
-    """
-    if not words:
-        return list(ROWS)
-    wanted = [word.strip() for word in words.split(",")]
-    for word in wanted:
-        if not any(row.key.startswith(word) for row in ROWS):
-            raise ValueError(f"no row begins with {word!r}; there are {', '.join(row.key for row in ROWS)}")
-    return [row for row in ROWS if row.key.startswith(tuple(wanted))]

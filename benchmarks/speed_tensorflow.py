@@ -21,9 +21,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from .keras_contenders import EPOCHS, ROWS, Row, contenders
 
 FIT_TARGET, LOOP_TARGET = 1.00, 1.05
 SESSION_TARGET, INSTANCES_TARGET = 1.00, 1.6
@@ -31,7 +31,6 @@ SESSION_TARGET, INSTANCES_TARGET = 1.00, 1.6
 SESSIONS = {"session-mlp": ("mlp", 100), "session-cosmoflow": ("cosmoflow", 20)}
 INSTANCES = "two-instances"
 IMPORT_TARGET_S, START_TARGET_S = 0.15, 0.001
-EPOCHS = 5
 _HEAD = (
     f"{'row':<12}{'ms/step':>9}{'stock fit':>11}{'cpu':>7}{'best loop':>11}{'cpu':>7}  {'loop':<22}targets"
 )
@@ -50,61 +49,6 @@ began = time.perf_counter()
 import tremula_startup
 print(time.perf_counter() - began)
 """
-
-
-@dataclass(frozen=True)
-class Row:
-    """A model and how it is trained.
-
-    Attributes:
-        name: what the table calls it.
-        shape: of a sample.
-        layers: makes the layers, given `keras.layers`.
-        optimizer: its name.
-        batch: the batch size.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    layers: Callable[[Any], list[Any]]
-    optimizer: str
-    batch: int = 64
-
-
-def _mnist_cnn(layers: Any) -> list[Any]:
-    return [
-        layers.Conv2D(32, 3, activation="relu"),
-        layers.MaxPooling2D(2),
-        layers.Conv2D(64, 3, activation="relu"),
-        layers.MaxPooling2D(2),
-        layers.Flatten(),
-        layers.Dropout(0.5),
-        layers.Dense(10, activation="softmax"),
-    ]
-
-
-def _cifar_cnn(layers: Any) -> list[Any]:
-    return [
-        layers.Conv2D(32, 3, activation="relu", padding="same"),
-        layers.Conv2D(32, 3, activation="relu"),
-        layers.MaxPooling2D(2),
-        layers.Conv2D(64, 3, activation="relu"),
-        layers.MaxPooling2D(2),
-        layers.Flatten(),
-        layers.Dense(128, activation="relu"),
-        layers.Dense(10, activation="softmax"),
-    ]
-
-
-def _mlp(layers: Any) -> list[Any]:
-    return [layers.Dense(128, activation="relu"), layers.Dense(10, activation="softmax")]
-
-
-ROWS = (
-    Row("mlp", (784,), _mlp, "adam"),
-    Row("mnist-cnn", (28, 28, 1), _mnist_cnn, "sgd"),
-    Row("cifar-cnn", (32, 32, 3), _cifar_cnn, "adam", batch=32),
-)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -134,18 +78,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 def measured(row: Row, steps: int, rounds: int) -> dict[str, Any]:
     """The figures of one row: ratios of wall and processor time."""
-    contenders = _contenders(row, steps)
-    for run in contenders.values():
+    runs = contenders(row, steps)
+    for run in runs.values():
         run()
-    walls: dict[str, list[float]] = {name: [] for name in contenders}
-    cpus: dict[str, list[float]] = {name: [] for name in contenders}
+    walls: dict[str, list[float]] = {name: [] for name in runs}
+    cpus: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
-        for name, run in contenders.items():
+        for name, run in runs.items():
             wall, cpu = time.perf_counter(), time.process_time()
             run()
             walls[name].append(time.perf_counter() - wall)
             cpus[name].append(time.process_time() - cpu)
-    loops = [name for name in contenders if name not in ("ours", "stock fit")]
+    loops = [name for name in runs if name not in ("ours", "stock fit")]
     best = min(loops, key=lambda name: statistics.median(walls[name]))
     figure: dict[str, Any] = {
         "row": row.name,
@@ -161,87 +105,6 @@ def measured(row: Row, steps: int, rounds: int) -> dict[str, Any]:
         *(["loop"] if figure["loop"] > LOOP_TARGET else []),
     ]
     return figure
-
-
-def _contenders(row: Row, steps: int) -> dict[str, Callable[[], Any]]:
-    import numpy as np
-    import tensorflow as tf
-    from tensorflow import keras
-    from tensorflow.python import ipu
-
-    generator = np.random.default_rng(0)
-    samples = steps * row.batch
-    x = generator.random((samples, *row.shape), np.float32)
-    y = keras.utils.to_categorical(generator.integers(0, 10, samples), 10)
-
-    def model() -> Any:
-        return keras.Sequential([keras.Input(row.shape), *row.layers(keras.layers)])
-
-    def fit() -> Callable[[], Any]:
-        made = model()
-        made.compile(
-            row.optimizer, "categorical_crossentropy", metrics=["accuracy"], steps_per_execution=steps
-        )
-        return lambda: made.fit(x, y, batch_size=row.batch, epochs=EPOCHS, verbose=0)
-
-    def loop(optimizers: Any, gather: bool) -> Callable[[], Any]:
-        made, optimizer = model(), optimizers.get(row.optimizer.capitalize().replace("Sgd", "SGD"))
-        loss_of = keras.losses.CategoricalCrossentropy()
-        loss_metric, accuracy = keras.metrics.Mean(), keras.metrics.CategoricalAccuracy()
-        if hasattr(optimizer, "build"):
-            optimizer.build(made.trainable_variables)
-
-        def step(inputs: Any, labels: Any) -> None:
-            with tf.GradientTape() as tape:
-                outputs = made(inputs, training=True)
-                loss = loss_of(labels, outputs)
-            gradients = tape.gradient(loss, made.trainable_variables)
-            optimizer.apply_gradients(zip(gradients, made.trainable_variables, strict=True))
-            loss_metric.update_state(loss)
-            accuracy.update_state(labels, outputs)
-
-        @tf.function(autograph=False, reduce_retracing=True)
-        def epoch(batch: Callable[[Any], Any], order: Any = None) -> None:
-            def body(number: Any) -> Any:
-                step(*batch(number if order is None else order[number]))
-                return number + 1
-
-            tf.while_loop(lambda number: number < steps, body, [tf.constant(0)], parallel_iterations=1)
-
-        if gather:
-            whole = tf.constant(x), tf.constant(y)
-
-            def gathered(rows: Any) -> Any:
-                return tf.gather(whole[0], rows), tf.gather(whole[1], rows)
-
-            def shuffled() -> None:
-                for _ in range(EPOCHS):
-                    order = tf.random.shuffle(tf.range(samples))
-                    epoch(gathered, tf.reshape(order, [steps, row.batch]))
-
-            return shuffled
-        data = (
-            tf.data.Dataset.from_tensor_slices((x, y)).shuffle(samples).batch(row.batch, drop_remainder=True)
-        )
-        iterator = iter(data.repeat().prefetch(tf.data.AUTOTUNE))
-
-        def taken(_: Any) -> Any:
-            return next(iterator)
-
-        return lambda: [epoch(taken) for _ in range(EPOCHS)]
-
-    configuration = ipu.config.IPUConfig()
-    configuration.auto_select_ipus = 1
-    configuration.configure_ipu_system()
-    found: dict[str, Callable[[], Any]] = {"stock fit": fit()}
-    with ipu.ipu_strategy.IPUStrategy().scope():
-        found["ours"] = fit()
-    for generation, optimizers in (("new", keras.optimizers), ("legacy", keras.optimizers.legacy)):
-        named = {name: getattr(optimizers, name) for name in ("Adam", "SGD")}
-        getter = type("Optimizers", (), {"get": staticmethod(lambda name, named=named: named[name]())})
-        found[f"dataset, {generation}"] = loop(getter, gather=False)
-        found[f"gather, {generation}"] = loop(getter, gather=True)
-    return found
 
 
 def _ratio(ours: list[float], theirs: list[float]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import shutil
@@ -73,6 +74,13 @@ def _beside(name: str) -> Any:
     sys.modules[name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Callable[[str], Any]:
+    """Imports a module of `benchmarks`, which is outside the package, by its name."""
+    monkeypatch.syspath_prepend(str(pytestconfig.rootpath))
+    return lambda name: importlib.import_module(f"benchmarks.{name}")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,47 @@ from tremula.program.work import Elementwise, MatMul, Work
 _ONCE = Loops()
 
 
+class _Stack:
+    """The ops and tensors of a program of layers, spread over stages in order."""
+
+    def __init__(self, layers: int, stages: int) -> None:
+        self.tensors: list[Tensor] = []
+        self.ops: list[Op] = []
+        self._layers, self._stages = layers, stages
+
+    def ipu(self, layer: int) -> int:
+        """Where a layer is."""
+        return layer * self._stages // self._layers
+
+    def tensor(self, name: str, elements: int, role: Role = Role.ACTIVATION, ipu: int = 0) -> int:
+        """Adds a tensor; gives its number."""
+        self.tensors.append(Tensor(name, (elements,), "fp32", role, ipu=ipu, scope=("net", name)))
+        return len(self.tensors) - 1
+
+    def op(
+        self,
+        name: str,
+        phase: Phase,
+        layer: int,
+        work: Work,
+        inputs: tuple[int, ...],
+        output: int,
+        checkpoint: bool = False,
+    ) -> int:
+        """Adds an op; gives the number of its output."""
+        ipu = self.ipu(layer)
+        stage = {Phase.FORWARD: ipu, Phase.BACKWARD: 2 * (self._stages - 1) - ipu}.get(phase, 0)
+        made = self.tensors[output]
+        made.ipu = ipu
+        if made.producer < 0 and made.role is Role.ACTIVATION:
+            made.producer = len(self.ops)
+        scope = ("net", f"layer{layer}")
+        self.ops.append(
+            Op(name, name, phase, (work,), inputs, (output,), ipu, stage, scope=scope, checkpoint=checkpoint)
+        )
+        return output
+
+
 def layered(
     layers: int = 4,
     *,
@@ -22,50 +63,13 @@ def layered(
     checkpoints: bool = False,
 ) -> Program:
     """A stack of linear layers with ReLU, spread over `stages` IPUs."""
-    tensors: list[Tensor] = []
-    ops: list[Op] = []
-    last = stages - 1
-
-    def tensor(name: str, elements: int, role: Role = Role.ACTIVATION, ipu: int = 0) -> int:
-        tensors.append(Tensor(name, (elements,), "fp32", role, ipu=ipu, scope=("net", name)))
-        return len(tensors) - 1
-
-    def op(
-        name: str,
-        phase: Phase,
-        layer: int,
-        work: Work | None,
-        inputs: tuple[int, ...],
-        output: int,
-        checkpoint: bool = False,
-    ) -> int:
-        ipu = layer * stages // layers
-        stage = {Phase.FORWARD: ipu, Phase.BACKWARD: 2 * last - ipu}.get(phase, 0)
-        works = () if work is None else (work,)
-        tensors[output].ipu = ipu
-        if tensors[output].producer < 0 and tensors[output].role is Role.ACTIVATION:
-            tensors[output].producer = len(ops)
-        ops.append(
-            Op(
-                name,
-                name,
-                phase,
-                works,
-                inputs,
-                (output,),
-                ipu,
-                stage,
-                scope=("net", f"layer{layer}"),
-                checkpoint=checkpoint,
-            )
-        )
-        return output
-
+    made = _Stack(layers, stages)
+    tensor, op = made.tensor, made.op
     relu = Elementwise("relu", rows * width)
     product = MatMul(rows, width, width)
     gradient = MatMul(width, rows, width, role="weight_gradient")
     x = inputs = tensor("x", rows * width, Role.INPUT)
-    weights = [tensor(f"w{n}", width * width, Role.PARAMETER, n * stages // layers) for n in range(layers)]
+    weights = [tensor(f"w{n}", width * width, Role.PARAMETER, made.ipu(n)) for n in range(layers)]
     kept = [x]
     for n in range(layers):
         y = op(f"mm{n}", Phase.FORWARD, n, product, (x, weights[n]), tensor(f"y{n}", rows * width))
@@ -79,24 +83,21 @@ def layered(
             back = op(
                 f"drelu{n}", Phase.BACKWARD, n, relu, (back, kept[n + 1]), tensor(f"dy{n}", rows * width)
             )
-            made = tensor(f"dw{n}", width * width)
-            gradients.append(op(f"dw{n}", Phase.BACKWARD, n, gradient, (kept[n], back), made))
+            result = tensor(f"dw{n}", width * width)
+            gradients.append(op(f"dw{n}", Phase.BACKWARD, n, gradient, (kept[n], back), result))
             back = op(
                 f"dx{n}", Phase.BACKWARD, n, product, (back, weights[n]), tensor(f"dx{n}", rows * width)
             )
         gradients.reverse()
-    carried = [
-        tensor(f"acc{n}", width * width, Role.ACCUMULATOR, n * stages // layers)
-        for n in range(len(gradients))
-    ]
+    carried = [tensor(f"acc{n}", width * width, Role.ACCUMULATOR, made.ipu(n)) for n in range(len(gradients))]
     update = Elementwise("scaled_add", width * width, operands=2, in_place=True)
     for n, gradient_of in enumerate(gradients):
         op(f"acc{n}", Phase.ACCUMULATE, n, update, (carried[n], gradient_of), carried[n])
     for n, accumulator in enumerate(carried):
         op(f"sgd{n}", Phase.UPDATE, n, update, (weights[n], accumulator), weights[n])
     return Program(
-        ops,
-        tensors,
+        made.ops,
+        made.tensors,
         training,
         loops,
         inputs=(inputs,),

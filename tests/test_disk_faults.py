@@ -10,8 +10,6 @@ runs) is one warning. Either way the old file stays and no part of the new one i
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import errno
 import io
 import os
 import re
@@ -21,7 +19,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -42,91 +39,9 @@ from tremula.program.program import Program
 from tremula.telemetry import ledger
 from tremula.view.single_file import save_page
 
-resource = pytest.importorskip("resource", reason="needs limits of a process")
 if sys.platform != "linux":
     pytest.skip("the faults are made with Linux", allow_module_level=True)
-
-_FS, _NEWNS, _RDONLY, _REMOUNT, _REC, _PRIVATE = 0x200, 0x20000, 1, 32, 16384, 1 << 18
-FILLER = "filler"
-#: a file whose content is obeyed by the preloaded library; not set without it
-SWITCH = os.environ.get("QUOTA_SWITCH", "")
-
-
-def kinds(*names: str) -> list[str]:
-    """Faults to test; with the preloaded library these are quotas."""
-    quotas = {"full": "over_quota", "no_inodes": "over_file_quota"}
-    return [quotas[name] for name in names if name in quotas] if SWITCH else list(names)
-
-
-class Disk:
-    """A small file system of its own, seen by this thread alone, and what can go wrong with it."""
-
-    def __init__(self, folder: Path, *, mounted: bool) -> None:
-        self.folder = folder
-        self._mounted = mounted
-        self._limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    @contextlib.contextmanager
-    def fault(self, kind: str) -> Iterator[int]:
-        """Inside, the disk fails in the way of `kind`; gives the error number that writers get."""
-        try:
-            yield getattr(self, f"_{kind}")()
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, self._limits)
-            if SWITCH:
-                Path(SWITCH).unlink()
-            if kind == "read_only":
-                self._remount(0)
-            for each in self.folder.glob(f"{FILLER}*"):
-                each.unlink()
-
-    def _full(self) -> int:
-        with contextlib.suppress(OSError), open(self.folder / FILLER, "wb", buffering=0) as file:
-            while True:
-                file.write(bytes(4096))
-        return errno.ENOSPC
-
-    def _no_inodes(self) -> int:
-        with contextlib.suppress(OSError):
-            for number in range(10_000):
-                (self.folder / f"{FILLER}{number}").touch()
-        return errno.ENOSPC
-
-    def _read_only(self) -> int:
-        self._remount(_RDONLY)
-        return errno.EROFS
-
-    def _over_quota(self) -> int:
-        Path(SWITCH).write_text(f"b{self.folder}")
-        return errno.EDQUOT
-
-    def _over_file_quota(self) -> int:
-        Path(SWITCH).write_text(f"f{self.folder}")
-        return errno.EDQUOT
-
-    def _limited(self) -> int:
-        # a limit on the size of files stops writers as a quota does, and needs no rights
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, self._limits[1]))
-        return errno.EFBIG
-
-    def _remount(self, flags: int) -> None:
-        _system("mount", b"none", bytes(self.folder), b"tmpfs", _REMOUNT | flags, None)
-
-    def contents(self) -> dict[str, bytes]:
-        """All files, but for locks, which are empty."""
-        files = (path for path in self.folder.rglob("*") if path.is_file())
-        return {
-            str(path.relative_to(self.folder)): path.read_bytes()
-            for path in files
-            if not path.name.startswith(FILLER) and path.suffix != ".lock"
-        }
-
-
-def _system(name: str, *arguments: Any) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if getattr(libc, name)(*arguments) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+from tests.faulty_disk import SWITCH, Disk, kinds, small_file_system
 
 
 @pytest.fixture
@@ -135,27 +50,16 @@ def disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Disk]:
     folder = tmp_path / "disk"
     folder.mkdir()
     if request.node.callspec.params.get("kind") in ("limited", "over_quota", "over_file_quota"):
-        yield Disk(folder, mounted=False)
+        yield Disk(folder)
         return
     if os.getuid() != 0:
         pytest.skip("only root can make a small file system")
-    outside = os.open("/proc/self/ns/mnt", os.O_RDONLY)
-    try:
-        _system("unshare", _NEWNS)
-        _system("mount", b"none", b"/", None, _REC | _PRIVATE, None)
-        _system("mount", b"none", bytes(folder), b"tmpfs", 0, b"size=1m,nr_inodes=40,mode=700")
-    except OSError as problem:
-        os.close(outside)
-        pytest.skip(f"no small file system can be made here: {problem.strerror}")
-    try:
-        yield Disk(folder, mounted=True)
-    finally:
-        _system("umount2", bytes(folder), 2)
-        _system(
-            "unshare", _FS
-        )  # threads that a test started share it, and then the namespace cannot be changed
-        _system("setns", outside, _NEWNS)
-        os.close(outside)
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(small_file_system(folder))
+        except OSError as problem:
+            pytest.skip(f"no small file system can be made here: {problem.strerror}")
+        yield Disk(folder)
 
 
 @pytest.fixture

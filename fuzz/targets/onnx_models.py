@@ -28,80 +28,111 @@ _TEXTS = (
 
 def make(folder: Path) -> list[Path]:
     """Small models: a network, a loop with inner graphs, shapes that are computed, data in another file."""
+    paths = []
+    for name, model in (
+        ("network", _network()),
+        ("loop", _loop()),
+        ("lstm", _lstm()),
+        ("outside", _outside()),
+    ):
+        path = folder / f"{name}.onnx"
+        path.write_bytes(model.SerializeToString())
+        paths.append(path)
+    return paths
+
+
+def _value(name: str, shape: list[int | str] | None, kind: int | None = None) -> Any:
+    from onnx import TensorProto, helper
+
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT if kind is None else kind, shape)
+
+
+def _node(*arguments: Any, **attributes: Any) -> Any:
+    from onnx import helper
+
+    return helper.make_node(*arguments, **attributes)
+
+
+def _model(nodes: list[Any], inputs: list[Any], weights: dict[str, Any]) -> Any:
+    from onnx import helper, numpy_helper
+
+    stored = [numpy_helper.from_array(w, n) for n, w in weights.items()]
+    graph = helper.make_graph(nodes, "main", inputs, [_value("y", None)], stored)
+    opsets = [helper.make_opsetid("", 13), helper.make_opsetid("ai.graphcore", 1)]
+    return helper.make_model(graph, opset_imports=opsets)
+
+
+def _network() -> Any:
     import numpy as np
-    from onnx import TensorProto, helper, numpy_helper
 
-    def value(name: str, shape: list[int | str] | None, kind: int = TensorProto.FLOAT) -> Any:
-        return helper.make_tensor_value_info(name, kind, shape)
-
-    def model(nodes: list[Any], inputs: list[Any], weights: dict[str, Any]) -> Any:
-        graph = helper.make_graph(
-            nodes,
-            "main",
-            inputs,
-            [value("y", None)],
-            [numpy_helper.from_array(w, n) for n, w in weights.items()],
-        )
-        return helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("ai.graphcore", 1)]
-        )
-
-    node = helper.make_node
-    network = model(
+    return _model(
         [
-            node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1], strides=[1, 1]),
-            node("Relu", ["c"], ["r"]),
-            node("MaxPool", ["r"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
-            node("Resize", ["p", "", "scales"], ["s"], mode="linear"),
-            node("Reshape", ["s", "shape"], ["y"]),
+            _node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1], strides=[1, 1]),
+            _node("Relu", ["c"], ["r"]),
+            _node("MaxPool", ["r"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+            _node("Resize", ["p", "", "scales"], ["s"], mode="linear"),
+            _node("Reshape", ["s", "shape"], ["y"]),
         ],
-        [value("x", ["batch", 2, 4, 4])],
+        [_value("x", ["batch", 2, 4, 4])],
         {
             "w": np.ones((3, 2, 3, 3), np.float32),
             "scales": np.array([1, 1, 2, 2], np.float32),
             "shape": np.array([0, -1], np.int64),
         },
     )
+
+
+def _loop() -> Any:
+    import numpy as np
+    from onnx import TensorProto, helper
+
     body = helper.make_graph(
-        [node("Add", ["h", "w"], ["h2"]), node("Identity", ["go"], ["go2"])],
+        [_node("Add", ["h", "w"], ["h2"]), _node("Identity", ["go"], ["go2"])],
         "body",
-        [value("i", [], TensorProto.INT64), value("go", [], TensorProto.BOOL), value("h", [2])],
-        [value("go2", [], TensorProto.BOOL), value("h2", [2])],
+        [_value("i", [], TensorProto.INT64), _value("go", [], TensorProto.BOOL), _value("h", [2])],
+        [_value("go2", [], TensorProto.BOOL), _value("h2", [2])],
     )
-    loop = model(
+    return _model(
         [
-            node("Loop", ["turns", "", "x"], ["l"], body=body),
-            node("ConstantOfShape", ["size"], ["z"]),
-            node("Concat", ["l", "z"], ["c"], axis=0),
-            node("Tile", ["c", "turns"], ["t"]),
-            node("IdentityLoss", ["t"], ["y"], domain="ai.graphcore", reduction="Sum"),
+            _node("Loop", ["turns", "", "x"], ["l"], body=body),
+            _node("ConstantOfShape", ["size"], ["z"]),
+            _node("Concat", ["l", "z"], ["c"], axis=0),
+            _node("Tile", ["c", "turns"], ["t"]),
+            _node("IdentityLoss", ["t"], ["y"], domain="ai.graphcore", reduction="Sum"),
         ],
-        [value("x", [2])],
+        [_value("x", [2])],
         {
             "w": np.ones(2, np.float32),
             "turns": np.array([3], np.int64),
             "size": np.array([4], np.int64),
         },
     )
-    lstm = model(
-        [node("LSTM", ["x", "w", "r"], ["y"], hidden_size=3)],
-        [value("x", [5, "batch", 2])],
+
+
+def _lstm() -> Any:
+    import numpy as np
+
+    return _model(
+        [_node("LSTM", ["x", "w", "r"], ["y"], hidden_size=3)],
+        [_value("x", [5, "batch", 2])],
         {"w": np.ones((1, 12, 2), np.float32), "r": np.ones((1, 12, 3), np.float32)},
     )
-    outside = model(
-        [node("MatMul", ["x", "w"], ["y"])], [value("x", [2, 4])], {"w": np.ones((4, 4), np.float32)}
+
+
+def _outside() -> Any:
+    """The weight is in a file beside the model."""
+    import numpy as np
+    from onnx import TensorProto
+
+    model = _model(
+        [_node("MatMul", ["x", "w"], ["y"])], [_value("x", [2, 4])], {"w": np.ones((4, 4), np.float32)}
     )
-    (weight,) = outside.graph.initializer
+    (weight,) = model.graph.initializer
     weight.data_location = TensorProto.EXTERNAL
     weight.ClearField("raw_data")
     for key, text in (("location", "weights.bin"), ("offset", "0"), ("length", "64")):
         weight.external_data.add(key=key, value=text)
-    paths = []
-    for name, each in (("network", network), ("loop", loop), ("lstm", lstm), ("outside", outside)):
-        path = folder / f"{name}.onnx"
-        path.write_bytes(each.SerializeToString())
-        paths.append(path)
-    return paths
+    return model
 
 
 def mutate(data: bytes, rng: random.Random) -> bytes:

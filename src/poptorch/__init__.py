@@ -27,7 +27,7 @@ from . import profiling as profiling
 from . import testing as testing
 from ._args_parser import ICustomArgParser as ICustomArgParser
 from ._args_parser import registerCustomArgParser as registerCustomArgParser
-from ._dataloader import AsynchronousDataAccessor as AsynchronousDataAccessor
+from ._data_accessor import AsynchronousDataAccessor as AsynchronousDataAccessor
 from ._dataloader import DataLoader as DataLoader
 from ._executable_file import importPoptorchMetadataFromFile as importPoptorchMetadataFromFile
 from ._executable_file import load as load

@@ -16,11 +16,11 @@ from tremula.errors import Error
 from tremula.frontends.torch.structure import (
     custom_parsers,
     flattenTensorStructure,
-    parser_of,
     reconstructTensorStructure,
     register_parser,
 )
 
+from ._input_comparison import Mismatch, check_alike, check_keys, surely_alike
 from ._logging import logger
 
 _POSITIONAL = inspect.Parameter.VAR_POSITIONAL
@@ -60,10 +60,6 @@ def registerCustomArgParser(arg_data_type: type, arg_parser: ICustomArgParser | 
             f"arg_parser must inherit from ICustomArgParser, but {type(arg_parser).__name__} does not"
         )
     register_parser(arg_data_type, arg_parser)
-
-
-class _Mismatch(Exception):
-    """An argument that is not like the one that was compiled for."""
 
 
 class ArgsParser:
@@ -145,23 +141,23 @@ class ArgsParser:
             """Check that `inputs` look like these arguments, which were compiled for; name the first that differs."""
             try:
                 self._validate(inputs)
-            except _Mismatch as problem:
+            except Mismatch as problem:
                 raise Error(f"{problem}{_ADVICE.format(origin=self.origin)}") from None
 
         def _validate(self, inputs: ArgsParser.Args) -> None:
             if len(inputs.args) != len(self.args):
-                raise _Mismatch(
+                raise Mismatch(
                     f"Number of positional arguments mismatch: expected {len(self.args)} arguments but got "
                     f"{len(inputs.args)}."
                 )
             for name, compiled, given in zip(self.arg_names, self.args, inputs.args, strict=True):
-                if not _surely_alike(compiled, given):
-                    _validate(name, compiled, given)
+                if not surely_alike(compiled, given):
+                    check_alike(name, compiled, given)
             if self.kwargs or inputs.kwargs:
-                _validate_keys("named arguments", self.kwargs, inputs.kwargs)
+                check_keys("named arguments", self.kwargs, inputs.kwargs)
                 for key, compiled in self.kwargs.items():
-                    if not _surely_alike(compiled, inputs.kwargs[key]):
-                        _validate(key, compiled, inputs.kwargs[key])
+                    if not surely_alike(compiled, inputs.kwargs[key]):
+                        check_alike(key, compiled, inputs.kwargs[key])
 
     def __init__(self, model: Any) -> None:
         if isinstance(model, torch.nn.Module):
@@ -278,79 +274,3 @@ def _warn_about_dicts(values: list[Any]) -> None:
             return
         if isinstance(value, (tuple, list)):
             work.extend(value)
-
-
-def _validate_keys(name: str, compiled: Mapping[Any, Any], given: Mapping[Any, Any]) -> None:
-    if compiled.keys() == given.keys():
-        return
-    details = []
-    extra = given.keys() - compiled.keys()
-    if extra:
-        details.append("Unexpected arguments: " + ", ".join(sorted(map(str, extra))))
-    missing = compiled.keys() - given.keys()
-    if missing:
-        details.append("Missing arguments: " + ", ".join(sorted(map(str, missing))))
-    raise _Mismatch(f"Keys mismatch for {name}: {'. '.join(details)}.")
-
-
-def _surely_alike(compiled: Any, given: Any) -> bool:
-    """The quick check of each call; where it says no, `_validate` decides, and names what differs."""
-    kind = type(compiled)
-    if kind is not type(given) or custom_parsers:
-        return False
-    if kind is torch.Tensor:
-        return compiled.dtype is given.dtype and compiled.shape == given.shape
-    if kind is tuple or kind is list:
-        if len(compiled) != len(given):
-            return False
-        for element, other in zip(compiled, given, strict=True):  # noqa: SIM110 (faster than all())
-            if not _surely_alike(element, other):
-                return False
-        return True
-    return compiled is given
-
-
-def _validate(name: str, compiled: Any, given: Any) -> None:
-    kind = type(compiled)
-    # A parameter or buffer may stand in for a plain tensor, hence no comparison of types for tensors.
-    if (
-        (kind is torch.Tensor or isinstance(compiled, torch.Tensor))
-        and isinstance(given, torch.Tensor)
-        and (not custom_parsers or parser_of(compiled) is None)
-    ):
-        if compiled.dtype is not given.dtype:
-            raise _mismatch("Data type", name, compiled.dtype, given.dtype)
-        if compiled.shape != given.shape:
-            raise _mismatch("Shape", name, compiled.shape, given.shape)
-        return
-    if kind is not type(given):
-        raise _mismatch("Type", name, kind, type(given))
-    if parser_of(compiled) is not None:
-        compiled, given = tuple(flattenTensorStructure(compiled)), tuple(flattenTensorStructure(given))
-    if isinstance(compiled, (tuple, list)):
-        if len(compiled) != len(given):
-            raise _mismatch("Length", name, f"{len(compiled)} elements", len(given))
-        for index, (element, other) in enumerate(zip(compiled, given, strict=True)):
-            _validate(f"{name}[{index}]", element, other)
-    elif isinstance(compiled, dict):
-        _validate_keys(name, compiled, given)
-        for key, element in compiled.items():
-            _validate(f"{name}[{key}]", element, given[key])
-    elif not _equal(compiled, given):
-        # What is not a tensor is a constant of the compiled program.
-        raise _mismatch("Value", name, compiled, given)
-
-
-def _mismatch(what: str, name: str, expected: object, given: object) -> _Mismatch:
-    return _Mismatch(f"{what} mismatch for {name}: expected {expected} but got {given}.")
-
-
-def _equal(compiled: Any, given: Any) -> bool:
-    if compiled is given:
-        return True
-    verdict = compiled == given
-    try:
-        return bool(verdict)
-    except (ValueError, RuntimeError):
-        # arrays compare element by element
-        return bool(verdict.all()) and compiled.shape == given.shape

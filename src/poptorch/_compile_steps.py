@@ -11,7 +11,7 @@ import torch
 
 from tremula.device.lifecycle import Acquire, Advance, CompileSteps
 from tremula.frontends.torch.dialect.program_log import log_program
-from tremula.frontends.torch.execute.whole import op_count
+from tremula.frontends.torch.execute.whole_step import op_count
 from tremula.frontends.torch.session import Session
 from tremula.frontends.torch.structure import flattenTensorStructure
 from tremula.program.stages import StageSummary

@@ -1,12 +1,7 @@
-"""`DataLoader` and `AsynchronousDataAccessor` return combined batches, the input of one call of a model. Processes and
-memory of the asynchronous modes are in `tremula.frontends.torch.data`.
-"""
+"""`DataLoader` returns combined batches, the input of one call of a model."""
 
 from __future__ import annotations
 
-import functools
-import logging
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -17,26 +12,19 @@ from tremula.frontends.torch.data import current_loader
 from tremula.frontends.torch.data.collate import BatchCollate
 from tremula.frontends.torch.data.iteration import iterate
 from tremula.frontends.torch.data.partition import PartitionedDataset, block_of
-from tremula.frontends.torch.data.prefetch import PrefetchWorker, Sharing
-from tremula.frontends.torch.data.protocol import WorkerSettings
 from tremula.frontends.torch.data.rebatch import combine_batches
 from tremula.frontends.torch.data.wait_time import DataWait
 from tremula.frontends.torch.structure import flattenTensorStructure, reconstructTensorStructure
 
 from . import profiling
+from ._combined_batch import CombinedBatch
+from ._data_accessor import AccessedLoader, AsynchronousDataAccessor, require
 from ._logging import logger
-from .enums import DataLoaderMode, SharingStrategy
+from .enums import DataLoaderMode
 from .options import Options
 
-_SHARING = {
-    SharingStrategy.SharedMemory: Sharing.SHARED_MEMORY,
-    SharingStrategy.FileSystem: Sharing.FILE_SYSTEM,
-    SharingStrategy.Fork: Sharing.FORK,
-    SharingStrategy.ForkServer: Sharing.FORK_SERVER,
-}
 
-
-class DataLoader(torch.utils.data.DataLoader[Any]):
+class DataLoader(AccessedLoader):
     """A `torch.utils.data.DataLoader` whose batches have the size that one call of a model takes.
 
     In a distributed run (`options.Distributed`) each process gets its own part of a data set with
@@ -86,70 +74,44 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         self._owns_accessor = mode != DataLoaderMode.Sync
         self._wait = DataWait()
         self._batch_collate = BatchCollate()
-        _require(
+        require(
             isinstance(options, Options), f"options must be poptorch.Options, not {type(options).__name__}."
         )
         self._is_user_batch_sampler_set = batch_sampler is not None
-        processes = options.Distributed.numProcesses
+        partitioned = options.Distributed.numProcesses > 1 and auto_distributed_partitioning
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle:
-                raise Error("`batch_sampler` option is mutually exclusive with batch_size, shuffle.")
-            if processes > 1 and auto_distributed_partitioning:
-                raise Error(
-                    "`batch_sampler` option is mutually exclusive with auto_distributed_partitioning=True: "
-                    "make the sampler of each process return its own part, and pass False."
-                )
+            _refuse_what_a_sampler_replaces(batch_size, shuffle, partitioned)
             batch_size = getattr(batch_sampler, "batch_size", batch_size)
         options._freeze()
         self._options = options
         self._drop_incomplete = bool(drop_last)
         self._is_iterable = isinstance(dataset, torch.utils.data.IterableDataset)
-        self._num_batches_to_combine: int | None = None
-        self._combined_batch_size: int | None = None
-        if batch_size is not None:
-            self._num_batches_to_combine = (
-                options.device_iterations
-                * (options.replication_factor // options.input_group_size)
-                * options.Training.gradient_accumulation
-            )
-            self._combined_batch_size = batch_size * self._num_batches_to_combine
-
-        partitioned = processes > 1 and auto_distributed_partitioning
+        self._combined = None if batch_size is None else CombinedBatch.of(batch_size, options)
         self._partition: PartitionedDataset | None = None
         if self._is_iterable:
-            _require(
+            require(
                 not partitioned,
                 "auto_distributed_partitioning not supported for IterableDataset: make each process iterate "
                 "over its own part, and pass False.",
             )
             if num_workers > 1 and "worker_init_fn" not in kwargs:
-                logger.warning(
-                    "An IterableDataset is read by num_workers=%d processes without a worker_init_fn: every "
-                    "element will be returned %d times. Give a worker_init_fn that lets each worker read "
-                    "its own part.",
-                    num_workers,
-                    num_workers,
-                )
+                _warn_about_repeated_elements(num_workers)
         elif partitioned:
             self._partition = self._make_partition(dataset, bool(shuffle), self._drop_incomplete)
             dataset = self._partition
             shuffle = False  # done by the partition, over all processes
-        if not self._is_iterable and not self._drop_incomplete:
-            self._warn_about_remainder(_elements(dataset), batch_size, batch_sampler)
-        if not self._is_iterable and self._drop_incomplete:
-            self._check_there_is_a_batch(_elements(dataset), batch_size, batch_sampler, mode)
-        if not self._is_iterable and num_workers == 0 and mode == DataLoaderMode.Sync:
-            # not in worker processes, which would each write a trace
-            methods = [name for name in ("__getitem__", "__getitems__") if hasattr(dataset, name)]
-            dataset = profiling.Channel("dataset").instrument(dataset, *methods)
+        if not self._is_iterable:
+            self._check_length(_elements(dataset), batch_sampler, mode)
+            if num_workers == 0 and mode == DataLoaderMode.Sync:
+                # not in worker processes, which would each write a trace
+                methods = [name for name in ("__getitem__", "__getitems__") if hasattr(dataset, name)]
+                dataset = profiling.Channel("dataset").instrument(dataset, *methods)
 
         rebatched_size = self._rebatched_size(mode, rebatched_worker_size, async_options)
         #: read by the accessor: whether what is left of an epoch is dropped there
         self.rebatched_drop_last = self._drop_incomplete
-        torch_arguments = dict(kwargs, num_workers=num_workers)
-        torch_arguments["persistent_workers"] = (
-            num_workers > 0 if persistent_workers is None else persistent_workers
-        )
+        workers_persist = num_workers > 0 if persistent_workers is None else persistent_workers
+        torch_arguments = dict(kwargs, num_workers=num_workers, persistent_workers=workers_persist)
         if batch_sampler is not None:
             torch_arguments.update(batch_sampler=batch_sampler)
             if rebatched_worker_size is not None:
@@ -159,7 +121,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
                 )
         else:
             torch_arguments.update(
-                batch_size=self._combined_batch_size,
+                batch_size=self.combinedBatchSize,
                 shuffle=bool(shuffle),
                 # When rebatching, the accessor sees to what is left: the loader must not drop any.
                 drop_last=drop_last and rebatched_size is None,
@@ -170,7 +132,7 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
 
         if self._owns_accessor:
             arguments = dict(async_options or {})
-            _require(
+            require(
                 "rebatched_size" not in arguments,
                 "rebatched_size cannot be set in async_options: it is derived from the combined batch size. "
                 "Use DataLoaderMode.AsyncRebatched.",
@@ -188,7 +150,11 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
     @property
     def combinedBatchSize(self) -> int | None:
         """Number of elements that one call of the model takes; None with batch_size=None."""
-        return self._combined_batch_size
+        return None if self._combined is None else self._combined.size
+
+    @property
+    def _num_batches_to_combine(self) -> int | None:
+        return None if self._combined is None else self._combined.micro_batches
 
     @property
     def options(self) -> Options:
@@ -237,98 +203,43 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
 
     def _make_partition(self, dataset: Any, shuffle: bool, drop_last: bool) -> PartitionedDataset:
         options = self._options
-        _require(
+        require(
             not shuffle or options.exists("random_seed"),
             "auto_distributed_partitioning of shuffled data needs poptorch.Options.randomSeed() with the same "
             "seed in all processes, so that all of them use the same order.",
         )
-        _require(
-            self._combined_batch_size is not None,
+        require(
+            self._combined is not None,
             "batch_size=None not allowed when using auto_distributed_partitioning.",
         )
         block = block_of(
             options.Distributed.processId,
             options.Distributed.numProcesses,
             len(dataset),
-            self._combined_batch_size or 1,
+            self.combinedBatchSize or 1,
             drop_last,
         )
         return PartitionedDataset(dataset, block, options.random_seed if shuffle else None)
 
-    def _warn_about_remainder(self, elements: int, batch_size: int | None, batch_sampler: Any) -> None:
-        combined = self._combined_batch_size
-        if combined is None:
+    def _check_length(self, elements: int, batch_sampler: Any, mode: DataLoaderMode) -> None:
+        if self._combined is None:
             return
-        advice = (
-            "The last batch will be smaller than the batch that the model was compiled for. Use drop_last=True, "
-            "use a multiple of the combined batch size, or pad the last batch."
-        )
-        per_call, count = self._num_batches_to_combine or 1, _length_or_none(batch_sampler)
-        if batch_sampler is None:
-            left = elements % combined
-            found = (
-                f"the number of samples ({elements}) is not divisible by the combined batch size ({combined}): "
-                f"samples left over: {left}."
-            )
-        elif count is None:
-            left = per_call
-            found = (
-                "the batch_sampler has no length: there may be batches left over at the end that do not fill a "
-                f"combined batch of {per_call} micro-batches."
-            )
+        if self._drop_incomplete:
+            # the process of an asynchronous loader needs the shapes of a first batch
+            needed = mode == DataLoaderMode.Async
+            self._combined.check_there_is_one(elements, batch_sampler, first_is_needed=needed)
         else:
-            left = count % per_call
-            found = (
-                f"the number of batches of the batch_sampler ({count}) is not divisible by the number that a call "
-                f"takes ({per_call}): left over: {left} batches of up to {batch_size} samples. The combined batch "
-                f"size is {combined}."
-            )
-        if left:
-            logger.warning("drop_last=False and %s %s", found, advice)
-
-    def _check_there_is_a_batch(
-        self, elements: int, batch_size: int | None, batch_sampler: Any, mode: DataLoaderMode
-    ) -> None:
-        """Fewer samples than one call takes: nothing would be loaded, and a training loop do nothing."""
-        combined, options = self._combined_batch_size, self._options
-        if combined is None:
-            return
-        there: int | None = elements
-        needed, unit = combined, "samples"
-        if batch_sampler is not None:
-            there, needed, unit = (
-                _length_or_none(batch_sampler),
-                self._num_batches_to_combine or 1,
-                "micro-batches",
-            )
-        if there is None or there >= needed:
-            return
-        factors = {
-            "batch_size": batch_size,
-            "Options.deviceIterations": options.device_iterations,
-            "Options.replicationFactor": options.replication_factor // options.input_group_size,
-            "Options.Training.gradientAccumulation": options.Training.gradient_accumulation,
-        }
-        product = " * ".join(f"{name}({value})" for name, value in factors.items())
-        message = (
-            f"The data set is smaller than a combined batch: it has {elements} samples"
-            f"{'' if batch_sampler is None else f' in {there} micro-batches'}, but one call of the model takes "
-            f"{needed} {unit}; {product} = {combined} samples. Use more samples, or reduce one of these numbers."
-        )
-        # the process of an asynchronous loader needs the shapes of a first batch
-        if mode == DataLoaderMode.Async:
-            raise Error(message)
-        logger.warning("%s Every epoch of this loader is empty.", message)
+            self._combined.warn_about_remainder(elements, batch_sampler)
 
     def _rebatched_size(
         self, mode: DataLoaderMode, worker_size: int | None, async_options: dict[str, Any] | None
     ) -> int | None:
         """The batch size that the accessor has to make, or None if it is to pass batches on."""
-        combined = self._combined_batch_size
+        combined = self.combinedBatchSize
         # A smaller last batch is something only rebatching can hand out through slots of one size.
         remainder = mode == DataLoaderMode.Async and not self._drop_incomplete and combined not in (None, 1)
         if mode == DataLoaderMode.AsyncRebatched or remainder:
-            _require(
+            require(
                 worker_size is None or (combined is not None and worker_size <= combined),
                 f"The rebatched_worker_size ({worker_size}) must be <= the combined batch size ({combined}).",
             )
@@ -338,113 +249,6 @@ class DataLoader(torch.utils.data.DataLoader[Any]):
         if mode == DataLoaderMode.Sync and async_options:
             logger.warning("async_options have no effect: the mode is DataLoaderMode.Sync.")
         return None
-
-
-class AsynchronousDataAccessor:
-    """Loads the elements of a data set in advance, in another process.
-
-    That process fills a ring of buffers in shared memory. Elements must be tensors, flat lists, tuples
-    or dictionaries of tensors, or objects with a parser (`registerCustomArgParser`); tuples come back as
-    lists. All elements must have the shapes of the first one.
-
-    Args:
-        dataset: any iterable, in particular a `DataLoader` in mode Sync.
-        buffer_size: number of buffers, that is how far to load ahead.
-        miss_sleep_time_in_ms: when all buffers are full, how long the loading process sleeps before it
-            looks again; it sleeps longer (up to 2 ms, unless more is given) while they stay full.
-        load_indefinitely: go on with the next epoch at once at the end of one.
-        early_preload: fill the buffers at once, not from the first iteration on.
-        sharing_strategy: how the data set gets to the process: through shared memory, through files (for
-            data sets too large for that), by forking (nothing is copied, but threads may make trouble) or
-            by a fork server (default).
-        rebatched_size: make batches of this many rows from those of the data set.
-
-    Note:
-        What is returned is a view of shared memory: it is valid until the next element is asked for. The
-        last element of an epoch stays valid until the next epoch begins (given two or more buffers).
-        Clone what you keep.
-    """
-
-    def __init__(
-        self,
-        dataset: torch.utils.data.Dataset[Any] | DataLoader | Iterable[Any],
-        buffer_size: int = 3,
-        miss_sleep_time_in_ms: float = 0.1,
-        load_indefinitely: bool = True,
-        early_preload: bool = False,
-        sharing_strategy: SharingStrategy = SharingStrategy.ForkServer,
-        rebatched_size: int | None = None,
-    ) -> None:
-        self._worker: PrefetchWorker | None = None
-        self.rebatched_size = rebatched_size
-        if isinstance(dataset, DataLoader):
-            if dataset._accessor is not None:
-                raise Error(
-                    "The DataLoader already uses an AsynchronousDataAccessor: iterate over it directly, or "
-                    "create it with mode=poptorch.DataLoaderMode.Sync."
-                )
-            _require(
-                dataset._is_user_batch_sampler_set
-                or dataset.drop_last
-                or rebatched_size is not None
-                or dataset.combinedBatchSize in (None, 1),
-                "A DataLoader with 'drop_last=False' only works if 'rebatched_size' is specified too.",
-            )
-        _require(
-            rebatched_size is None or rebatched_size > 1,
-            f"rebatched_size must be None or greater than 1, not {rebatched_size}. For a combined batch "
-            "size of 1, use DataLoaderMode.Async.",
-        )
-        settings = WorkerSettings(
-            slots=buffer_size,
-            miss_sleep_seconds=miss_sleep_time_in_ms / 1000,
-            load_indefinitely=load_indefinitely,
-            early_preload=early_preload,
-            rebatched_size=rebatched_size,
-            keep_remainder=not getattr(dataset, "rebatched_drop_last", True),
-            make_logger=functools.partial(_logger_at, logger.level),
-        )
-        strategy = SharingStrategy(sharing_strategy)
-        self._worker = PrefetchWorker(
-            dataset,
-            settings,
-            _SHARING[strategy],
-            preload=("torch", "poptorch"),
-            wait=dataset._wait if isinstance(dataset, DataLoader) else None,
-        )
-        # The loader that this accessor serves owns it: a strong reference back would keep both, and the
-        # worker process with them, until the garbage collector finds the circle.
-        owned = isinstance(dataset, DataLoader) and dataset._owns_accessor
-        self._dataset_ref = weakref.ref(dataset) if owned else (lambda: dataset)
-        weakref.finalize(self, self._worker.terminate).atexit = False
-
-    @property
-    def _dataset(self) -> Any:
-        return self._dataset_ref()
-
-    def terminate(self) -> None:
-        """End the loading process. The accessor cannot be used afterwards."""
-        if self._worker is not None:
-            self._worker.terminate()
-            self._worker = None
-
-    def __len__(self) -> int:
-        length = len(self._dataset)
-        if self.rebatched_size and getattr(self._dataset, "_accessor", None) is not self:
-            length = length * self._dataset.batch_size // self.rebatched_size
-        return length
-
-    def __iter__(self) -> AsynchronousDataAccessor:
-        self._running().begin_epoch()
-        return self
-
-    def __next__(self) -> Any:
-        return self._running().next_item()
-
-    def _running(self) -> PrefetchWorker:
-        if self._worker is None:
-            raise AssertionError("The data accessor was terminated: create a new one.")
-        return self._worker
 
 
 class _AsyncIterator:
@@ -464,24 +268,25 @@ class _AsyncIterator:
         return len(self._loader)
 
 
-def _logger_at(level: int) -> logging.Logger:
-    """The logger for a worker process, as loud as in the process that started it."""
-    logger.setLevel(level)
-    return logger
+def _refuse_what_a_sampler_replaces(batch_size: int | None, shuffle: bool | None, partitioned: bool) -> None:
+    if batch_size != 1 or shuffle:
+        raise Error("`batch_sampler` option is mutually exclusive with batch_size, shuffle.")
+    if partitioned:
+        raise Error(
+            "`batch_sampler` option is mutually exclusive with auto_distributed_partitioning=True: "
+            "make the sampler of each process return its own part, and pass False."
+        )
 
 
-def _length_or_none(batch_sampler: Any) -> int | None:
-    try:
-        return len(batch_sampler)
-    except (TypeError, NotImplementedError):
-        return None
+def _warn_about_repeated_elements(workers: int) -> None:
+    logger.warning(
+        "An IterableDataset is read by num_workers=%d processes without a worker_init_fn: every "
+        "element will be returned %d times. Give a worker_init_fn that lets each worker read "
+        "its own part.",
+        workers,
+        workers,
+    )
 
 
 def _elements(dataset: Any) -> int:
     return len(dataset)
-
-
-def _require(condition: bool, message: str) -> None:
-    # The class is what programs know; unlike the statement it also works under `python -O`.
-    if not condition:
-        raise AssertionError(message)

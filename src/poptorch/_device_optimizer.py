@@ -13,12 +13,12 @@ from tremula import log
 from tremula.device.lifecycle import DeviceProgram
 from tremula.execute.executable import OptimizerState
 from tremula.frontends.torch.dialect.device_words import DEVICE_LAYER
-from tremula.frontends.torch.optimize.adopt import adopt, host_step_message, mark_stepped
+from tremula.frontends.torch.optimize.host_steps import host_step_message, mark_stepped, watch_host_steps
 from tremula.frontends.torch.optimize.spec import OptimizerSpec
 from tremula.frontends.torch.session import Session
 from tremula.invariants import instance
 
-from . import _optimizer_attributes, optim
+from . import _optimizer_attributes, _optimizer_spec, optim
 from ._host_weights import HostWeights
 from ._logging import logger
 from .options import Options
@@ -61,7 +61,7 @@ class DeviceOptimizer:
         if optimizer is not previous:
             if self._watch is not None:
                 self._watch.remove()
-            self._watch = adopt(optimizer, _warn_of_host_step)
+            self._watch = watch_host_steps(optimizer, _warn_of_host_step)
         self.optimizer = optimizer
         if values != self._values:
             self._values = values
@@ -70,9 +70,7 @@ class DeviceOptimizer:
     def spec(self) -> OptimizerSpec:
         """The optimizer in the engine's words."""
         names = {id(tensor): name for name, tensor in self._weights.tensors().items()}
-        return _optimizer_attributes.to_spec(
-            self.optimizer, self._values, lambda tensor: names.get(id(tensor))
-        )
+        return _optimizer_spec.to_spec(self.optimizer, self._values, lambda tensor: names.get(id(tensor)))
 
     def write_values(self) -> None:
         """Bring hyperparameters that have changed to the device."""
@@ -80,7 +78,7 @@ class DeviceOptimizer:
             spec = self.spec()
             self._device.compiled.set_optimizer(spec)
             self._values_changed = False
-            for line in _optimizer_attributes.describe(self._values, spec):
+            for line in _optimizer_spec.describe(self._values, spec):
                 log.layer(DEVICE_LAYER).debug(line)
 
     def read(self) -> None:

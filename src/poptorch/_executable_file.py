@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,26 +14,25 @@ import torch
 
 from tremula import __version__ as engine_version
 from tremula.errors import Error, about_file
-from tremula.formatting import memory_size, plain
+from tremula.formatting import plain
 from tremula.frontends.torch.package import container
 from tremula.frontends.torch.package.container import BadData, OtherVersion, Package
-from tremula.frontends.torch.package.module_tree import ExportedModel, decode_module, encode_module
-from tremula.frontends.torch.package.plain_data import Fields, NotData
+from tremula.frontends.torch.package.module_reading import ExportedModel, decode_module
+from tremula.frontends.torch.package.module_writing import encode_module
+from tremula.frontends.torch.package.plain_data import NotData
 from tremula.frontends.torch.package.saved_program import (
     decode_saved,
-    decode_structure,
     encode_saved,
     encode_structure,
 )
 from tremula.frontends.torch.restoring import restore as restore_session
 from tremula.frontends.torch.restoring import saved_program
 from tremula.frontends.torch.session import Session
-from tremula.frontends.torch.structure import flattenTensorStructure
 
-from . import _args_parser, _blocks, _executable_data, enums
+from . import _blocks, _executable_data
 from ._capture_call import unwrapped
+from ._executable_manifest import Manifest
 from ._logging import logger
-from ._version import __version__
 from .options import Options
 
 if TYPE_CHECKING:
@@ -172,7 +170,7 @@ def load(filename: str, edit_opts_fn: Callable[[Options], Any] | None = None) ->
     path = os.fspath(filename)
     try:
         with container.opened(path) as opened:
-            manifest = _Manifest(opened)
+            manifest = Manifest(opened)
             if not opened.has("model"):
                 raise AssertionError(
                     f"{path} was saved with 'export_model=False' and contains only the compiled program. Wrap the "
@@ -211,7 +209,7 @@ def _refusing(opened: Package) -> Iterator[None]:
 
 
 def _executor(
-    opened: Package, manifest: _Manifest, options: Options, state: dict[str, torch.Tensor]
+    opened: Package, manifest: Manifest, options: Options, state: dict[str, torch.Tensor]
 ) -> PoplarExecutor:
     """The model of a file, wrapped."""
     from . import inferenceModel, trainingModel
@@ -233,10 +231,10 @@ def load_executable(executor: PoplarExecutor, filename: str) -> None:
     if executor.isCompiled():
         raise Error("The model is already compiled: call destroy() on it before loadExecutable().")
     with container.opened(os.fspath(filename)) as opened, _refusing(opened):
-        _put_program(executor, opened, _Manifest(opened))
+        _put_program(executor, opened, Manifest(opened))
 
 
-def _put_program(executor: PoplarExecutor, opened: Package, manifest: _Manifest) -> None:
+def _put_program(executor: PoplarExecutor, opened: Package, manifest: Manifest) -> None:
     inputs = manifest.inputs()
     if not opened.has("program"):
         if isinstance(executor._user_model, ExportedModel):
@@ -270,99 +268,3 @@ def _restore_device_state(executor: PoplarExecutor, tensors: dict[str, torch.Ten
             if held.shape != tensor.shape or held.dtype != tensor.dtype:
                 raise BadData("the state of its optimizer does not fit its program")
             tensor.copy_(held)
-
-
-def _host_bytes() -> float:
-    """The memory of this host."""
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):  # a system that does not tell
-        return math.inf
-
-
-class _Manifest:
-    """The manifest of a file, checked."""
-
-    def __init__(self, opened: Package) -> None:
-        self._path = opened.path
-        fields = Fields(opened.manifest, "its manifest")
-        version = fields.take("poptorch_version", str)
-        if version != __version__:
-            raise OtherVersion(
-                f"PopTorch version mismatch: {opened.path} was created with version {version[:40]} and this "
-                f"is version {__version__}. Compile and save the model again."
-            )
-        self.training: bool = fields.take("training", bool)
-        self.exports_model: bool = fields.take("exports_model", bool)
-        self._inputs = fields.take("inputs")
-        self._options = fields.take("options")
-        self._groupings = fields.take("replica_groupings")
-        self._words = fields.take("random_words", list, type(None))
-        if self._words and type(self._words[0]) is not int:
-            raise BadData("its random state is malformed")
-        self.why_no_program = "" if opened.has("program") else fields.take("why_no_program", str)
-        for name in ("engine_version", "torch_version"):
-            fields.take(name, str)
-        fields.done()
-        if self.exports_model != opened.has("model"):
-            raise BadData("its model is missing, or should not be there")
-
-    def inputs(self) -> _args_parser.ArgsParser.Args:
-        """The arguments that the program was compiled for, with zeros in the tensors."""
-        fields = Fields(self._inputs, "its inputs")
-        arguments = _args_parser.ArgsParser.Args()
-        arguments.origin = f"in {self._path}"
-        args, kwargs = (decode_structure(fields.take(name), None) for name in ("args", "kwargs"))
-        names = fields.strings("names")
-        fields.done()
-        if not isinstance(args, list) or len(args) != len(names) or not isinstance(kwargs, dict):
-            raise BadData("its inputs are malformed")
-        for name, value in zip(names, args, strict=True):
-            arguments.appendArg(value, name)
-        for name, value in kwargs.items():
-            if type(name) is not str:
-                raise BadData("its inputs are malformed")
-            arguments.setNamedArg(name, value)
-        tensors = flattenTensorStructure([args, kwargs])
-        if any(tensor.numel() == 0 for tensor in tensors):
-            raise BadData("its inputs are malformed")
-        size = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-        if size > _host_bytes():
-            raise BadData(f"its inputs take {memory_size(size)}, more than this host has")
-        return arguments
-
-    def options(self) -> Options:
-        """The options, thawed; a file that was compiled offline is for a device now."""
-        options = _executable_data.decode_options(self._options)
-        options.deleteIfExists("ipu_version")
-        if options.connection_type == enums.ConnectionType.Never:
-            options.connectionType(enums.ConnectionType.Always)
-        return options
-
-    def groupings(self) -> dict[str, Any]:
-        """Replica groupings of parameters, as the user set them."""
-        groupings = _executable_data.decode_value(self._groupings)
-        if not isinstance(groupings, dict):
-            raise BadData("its replica groups are malformed")
-        for name, setting in groupings.items():
-            kinds = [type(item) for item in setting] if isinstance(setting, tuple) else []
-            if type(name) is not str or kinds != [enums.CommGroupType, int, enums.VariableRetrievalMode]:
-                raise BadData("its replica groups are malformed")
-        return groupings
-
-    def random_words(self) -> list[int] | None:
-        """The state of the random number generators, if it was saved."""
-        words: list[int] | None = self._words
-        if words is None:
-            return None
-        if not words or not all(type(word) is int and -(1 << 63) <= word < 1 << 63 for word in words[1:]):
-            raise BadData("its random state is malformed")
-        generator = torch.Generator()
-        size = generator.get_state().numel() // 8
-        try:
-            for start in range(1, len(words), size):
-                part = torch.tensor(words[start : start + size], dtype=torch.int64)
-                generator.set_state(part.view(torch.uint8))
-        except RuntimeError as problem:
-            raise BadData(f"its random state is malformed ({problem})") from problem
-        return words

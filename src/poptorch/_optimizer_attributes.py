@@ -1,50 +1,24 @@
-"""Reads an optimizer into a dictionary of (value, constant) and into the engine's description. PopTorch's optimizers
-mark values themselves; of torch's, values that equal the default are constant, and the learning rate never is.
+"""Reads an optimizer into a dictionary of (value, constant). PopTorch's optimizers mark values themselves; of torch's,
+values that equal the default are constant, and the learning rate never is.
 """
 
 from __future__ import annotations
 
-import enum
 import math
-import numbers
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 
 from tremula import log
 from tremula.frontends.torch.optimize.spec import (
-    GroupSpec,
-    HyperValue,
     Kind,
     LossScaleSettings,
-    OptimizerSpec,
 )
 
 from . import enums, optim
 from ._logging import logger
-
-#: name in the dictionary -> (value, constant)
-_Values = dict[str, tuple[float, bool]]
-
-
-class _OptimizerType(enum.IntEnum):
-    SGD1 = 0
-    SGD2 = 1
-    ADAM = 2
-    ADAMW = 3
-    ADAMW_NO_BIAS = 4
-    RMSPROP = 5
-    RMSPROP_CENTERED = 6
-    LAMB = 7
-    LAMB_NO_BIAS = 8
-
-    @property
-    def kind(self) -> Kind:
-        """The update rule, whose name begins that of the type."""
-        return Kind[self.name.partition("_")[0].rstrip("12")]
-
+from ._optimizer_values import VALUES, OptimizerType, number_of
 
 _SUPPORTED_CLASSES = (
     optim.LAMB,
@@ -68,7 +42,7 @@ class OptimizerAttrTracker:
 
     def setType(self, optimizer_type: Any) -> None:
         """Name the optimizer in messages; the class has to be one that the device has an update for."""
-        if not isinstance(optimizer_type, _OptimizerType):
+        if not isinstance(optimizer_type, OptimizerType):
             raise AssertionError(
                 "This optimizer is not supported on the device. Use SGD, Adam, AdamW or RMSprop of torch.optim "
                 "or poptorch.optim, or poptorch.optim.LAMB."
@@ -92,74 +66,6 @@ class OptimizerAttrTracker:
             self.log(message)
 
 
-@dataclass(frozen=True)
-class _Value:
-    """A value of a parameter group: where it is, what it is called below, when it is constant for torch."""
-
-    attribute: str
-    name: str
-    is_default: Callable[[float], bool]
-    fallback: float | None = None
-    member: int | None = None
-
-    def read(self, group: dict[str, Any], variable: optim.VariableAttributes | None) -> tuple[float, bool]:
-        value = group.get(self.attribute, self.fallback)
-        if value is None:
-            raise AssertionError(f"The optimizer's parameter groups lack the value {self.attribute}")
-        if self.member is not None:
-            if not isinstance(value, tuple | list):
-                raise AssertionError(f"{self.attribute} must be a pair, not {value}")
-            if len(value) != 2:
-                raise AssertionError(f"{self.attribute} must be a pair, not {value}")
-            value = value[self.member]
-        number = _number(value, self.attribute)
-        constant = self.is_default(number) if variable is None else variable.isConstant(self.attribute)
-        return number, constant
-
-
-def _number(value: Any, attribute: str) -> float:
-    if isinstance(value, torch.Tensor) and value.numel() == 1:
-        return float(value)
-    if not isinstance(value, numbers.Real):
-        raise AssertionError(f"{attribute} must be a number, not {value}")
-    return float(value)
-
-
-def _equals(default: float) -> Callable[[float], bool]:
-    return lambda value: value == default
-
-
-def _always(_: float) -> bool:
-    return True
-
-
-def _never(_: float) -> bool:
-    return False
-
-
-_RATE = _Value("lr", "learningRate", _never)
-_DECAY = _Value("weight_decay", "weightDecay", _equals(0.0))
-_ADAMW_DECAY = _Value("weight_decay", "weightDecay", _equals(1e-2))
-_MOMENTUM = _Value("momentum", "momentum", _equals(0.0))
-_EPS = _Value("eps", "eps", _equals(1e-8))
-_BETAS = (_Value("betas", "beta1", _always, member=0), _Value("betas", "beta2", _always, member=1))
-_SGD_VALUES = (
-    _RATE,
-    _MOMENTUM,
-    _Value("dampening", "dampening", _equals(0.0)),
-    _DECAY,
-    _Value("nesterov", "nesterov", _always),
-    _Value("velocity_scaling", "velocityScaling", _equals(1.0), fallback=1.0),
-)
-_VALUES = {
-    Kind.SGD: _SGD_VALUES,
-    Kind.ADAM: (_RATE, *_BETAS, _EPS, _DECAY),
-    Kind.ADAMW: (_RATE, *_BETAS, _EPS, _ADAMW_DECAY),
-    Kind.RMSPROP: (_RATE, _MOMENTUM, _DECAY, _Value("alpha", "alpha", _always), _EPS),
-    Kind.LAMB: (_RATE, _DECAY, *_BETAS, _EPS, _Value("max_weight_norm", "maxWeightNorm", _equals(65500.0))),
-}
-
-
 def convertOptimizerToDict(
     optimizer: torch.optim.Optimizer, attr_tracker: OptimizerAttrTracker, options: Any, is_compiled: bool
 ) -> dict[str, Any]:
@@ -181,9 +87,9 @@ def convertOptimizerToDict(
     opts: dict[str, Any] = {"optimizer_type": optimizer_type, **_attributes_of(optimizer, optimizer_type)}
     if automatic:
         opts["automaticLossScaling"] = _loss_scale_settings(popart_options)
-    scaling = _number(getattr(optimizer, "loss_scaling", 1.0), "loss_scaling")
+    scaling = number_of(getattr(optimizer, "loss_scaling", 1.0), "loss_scaling")
     fixed = scaling == 1.0 and not automatic if variable is None else variable.isConstant("loss_scaling")
-    values = _VALUES[optimizer_type.kind]
+    values = VALUES[optimizer_type.kind]
     opts["defaults"] = {v.name: v.read(optimizer.defaults, variable) for v in values}
     opts["defaults"]["lossScaling"] = (scaling, fixed)
     opts["groups"] = [{v.name: v.read(group, variable) for v in values} for group in optimizer.param_groups]
@@ -192,7 +98,7 @@ def convertOptimizerToDict(
     return opts
 
 
-def _type_of(optimizer: torch.optim.Optimizer) -> _OptimizerType | None:
+def _type_of(optimizer: torch.optim.Optimizer) -> OptimizerType | None:
     if type(optimizer) not in _SUPPORTED_CLASSES and isinstance(optimizer, _SUPPORTED_CLASSES):
         logger.warning(
             "Optimizer `%s` is a subclass of an optimizer of torch.optim or poptorch.optim. Poptorch does "
@@ -202,19 +108,19 @@ def _type_of(optimizer: torch.optim.Optimizer) -> _OptimizerType | None:
         )
     if isinstance(optimizer, torch.optim.SGD):
         combined = getattr(optimizer, "use_combined_accum", False)
-        return _OptimizerType.SGD1 if combined else _OptimizerType.SGD2
+        return OptimizerType.SGD1 if combined else OptimizerType.SGD2
     # AdamW is a subclass of Adam and has to be asked for first.
     if isinstance(optimizer, torch.optim.AdamW):
         corrected = getattr(optimizer, "bias_correction", True)
-        return _OptimizerType.ADAMW if corrected else _OptimizerType.ADAMW_NO_BIAS
+        return OptimizerType.ADAMW if corrected else OptimizerType.ADAMW_NO_BIAS
     if isinstance(optimizer, torch.optim.Adam):
         decoupled = _same_in_groups(optimizer, "decoupled_weight_decay")
-        return _OptimizerType.ADAMW if decoupled else _OptimizerType.ADAM
+        return OptimizerType.ADAMW if decoupled else OptimizerType.ADAM
     if isinstance(optimizer, torch.optim.RMSprop):
         centered = _same_in_groups(optimizer, "centered")
-        return _OptimizerType.RMSPROP_CENTERED if centered else _OptimizerType.RMSPROP
+        return OptimizerType.RMSPROP_CENTERED if centered else OptimizerType.RMSPROP
     if isinstance(optimizer, optim.LAMB):
-        return _OptimizerType.LAMB if optimizer.bias_correction else _OptimizerType.LAMB_NO_BIAS
+        return OptimizerType.LAMB if optimizer.bias_correction else OptimizerType.LAMB_NO_BIAS
     return None
 
 
@@ -251,14 +157,14 @@ def _use_running_mean_for_half(optimizer: torch.optim.Optimizer, options: Any, i
         )
 
 
-def _say_what_is_ignored(optimizer: torch.optim.Optimizer, optimizer_type: _OptimizerType) -> None:
-    if optimizer_type is _OptimizerType.ADAMW_NO_BIAS:
+def _say_what_is_ignored(optimizer: torch.optim.Optimizer, optimizer_type: OptimizerType) -> None:
+    if optimizer_type is OptimizerType.ADAMW_NO_BIAS:
         log.no_effect("AdamW(bias_correction=False)", "the device's AdamW always corrects the bias")
     if any(group.get("maximize") for group in optimizer.param_groups):
         log.no_effect("maximize=True of an optimizer", "the device always minimises; negate the loss instead")
 
 
-def _attributes_of(optimizer: torch.optim.Optimizer, optimizer_type: _OptimizerType) -> dict[str, Any]:
+def _attributes_of(optimizer: torch.optim.Optimizer, optimizer_type: OptimizerType) -> dict[str, Any]:
     """Attributes of the whole optimizer; none of them can change after compilation."""
     attributes: dict[str, Any] = {"accumType": _is_half(optimizer, "accum_type")}
     if optimizer_type.kind is Kind.SGD:
@@ -270,7 +176,7 @@ def _attributes_of(optimizer: torch.optim.Optimizer, optimizer_type: _OptimizerT
     if optimizer_type.kind is Kind.RMSPROP:
         attributes["useTfVariant"] = bool(getattr(optimizer, "use_tf_variant", False))
     elif optimizer_type.kind is not Kind.LAMB:
-        norm = _number(getattr(optimizer, "max_grad_norm", math.inf), "max_grad_norm")
+        norm = number_of(getattr(optimizer, "max_grad_norm", math.inf), "max_grad_norm")
         if math.isnan(norm):
             raise ValueError("max_grad_norm must not be NaN; leave it out for no limit.")
         attributes["maxGradNorm"] = norm
@@ -320,73 +226,3 @@ def _track(optimizer: torch.optim.Optimizer, tracker: OptimizerAttrTracker) -> N
         names = [name for name in group if name not in ("params", "param_names")]
         tracker.check("group", names, f"group {index} attribute")
     tracker.enableChecks()
-
-
-def _with_tied_velocity(opts: dict[str, Any]) -> tuple[_Values, list[_Values]]:
-    """Defaults and groups; with separate tensors the velocity is scaled like the loss."""
-    defaults, groups = opts["defaults"], opts["groups"]
-    if opts["optimizer_type"] is not _OptimizerType.SGD2:
-        return defaults, groups
-    tied = {"velocityScaling": defaults["lossScaling"]}
-    return {**defaults, **tied}, [{**group, **tied} for group in groups]
-
-
-def to_spec(
-    optimizer: torch.optim.Optimizer, opts: dict[str, Any], name_of: Callable[[torch.Tensor], str | None]
-) -> OptimizerSpec:
-    """The engine's description of an optimizer with dictionary `opts`; `name_of` is None for foreign parameters."""
-    optimizer_type: _OptimizerType = opts["optimizer_type"]
-    defaults, groups = _with_tied_velocity(opts)
-    specs = []
-    for group, values in zip(optimizer.param_groups, groups, strict=True):
-        names = tuple(name for tensor in group["params"] if (name := name_of(tensor)) is not None)
-        specs.append(GroupSpec(names, {key: HyperValue(*pair) for key, pair in values.items()}))
-    first = opts.get("velocityAccumType", opts.get("firstOrderMomentumAccumType", False))
-    return OptimizerSpec(
-        kind=optimizer_type.kind,
-        groups=tuple(specs),
-        accum_type=_dtype(opts["accumType"]),
-        first_order_type=_dtype(first),
-        second_order_type=_dtype(opts.get("secondOrderMomentumAccumType", False)),
-        loss_scaling=HyperValue(*defaults["lossScaling"]),
-        max_grad_norm=opts.get("maxGradNorm", math.inf),
-        use_tf_variant=opts.get("useTfVariant", False),
-        centered=optimizer_type is _OptimizerType.RMSPROP_CENTERED,
-        bias_correction=optimizer_type is not _OptimizerType.LAMB_NO_BIAS,
-        use_combined_accum=optimizer_type is _OptimizerType.SGD1,
-        automatic_loss_scaling=opts.get("automaticLossScaling"),
-    )
-
-
-def _dtype(is_half: bool) -> torch.dtype:
-    return torch.float16 if is_half else torch.float32
-
-
-def describe(opts: dict[str, Any], spec: OptimizerSpec) -> list[str]:
-    """Log lines about a new optimizer: one for its defaults and one for each group."""
-    defaults, groups = _with_tied_velocity(opts)
-    own = {"lossScaling", "nesterov"}
-    named = {
-        key if key in own else f"default{key[0].upper()}{key[1:]}": pair for key, pair in defaults.items()
-    }
-    name = opts["optimizer_type"].name.replace("_NO_BIAS", "").replace("_CENTERED", "")
-    lines = [f"Updating graph optimizer with {name}, {_text(named, spec)}"]
-    for index, (values, group) in enumerate(zip(groups, spec.groups, strict=True)):
-        tensors = ", ".join(group.parameters)
-        text = f"{name}, {_text(values, spec)} for (tensors affected [{tensors}])"
-        lines.append(f"Updating group {index} optimizer with {text}")
-    return lines
-
-
-def _text(values: _Values, spec: OptimizerSpec) -> str:
-    attributes = {
-        "accumType": str(spec.accum_type).removeprefix("torch."),
-        "firstOrderMomentumAccumType": str(spec.first_order_type).removeprefix("torch."),
-        "secondOrderMomentumAccumType": str(spec.second_order_type).removeprefix("torch."),
-        "useTfVariant": int(spec.use_tf_variant),
-        "maxGradNorm": f"{spec.max_grad_norm:g}",
-    }
-    numbers = {
-        key: f"{value:g}{' (const)' if fixed else ''}" for key, (value, fixed) in sorted(values.items())
-    }
-    return ", ".join(f"{key}={value}" for key, value in {**numbers, **attributes}.items())

@@ -4,7 +4,7 @@ from tremula.frontends.tensorflow.distributed.popdist_strategy import (
     IPUMirroredVariable,
     IPUSyncOnReadVariable,
 )
-from tremula.frontends.tensorflow.not_yet import IPUMultiWorkerStrategy, IPUMultiWorkerStrategyV1
+from tremula.frontends.tensorflow.unsupported_names import IPUMultiWorkerStrategy, IPUMultiWorkerStrategyV1
 
 __all__ = [
     "IPUMirroredVariable",

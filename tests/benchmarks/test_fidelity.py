@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
 
 GEMM = """
 [[case]]
@@ -37,13 +34,6 @@ source = "a test"
 front_end = "tensorflow"
 parameters = { model = "keras_mnist", batch = 4 }
 """
-
-
-@pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Imports modules of the benchmark, which lies outside the package."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
 
 
 def test_shipped_cases_are_well_formed_and_their_models_exist(benchmark: Any) -> None:

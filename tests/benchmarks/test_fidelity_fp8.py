@@ -11,10 +11,8 @@ from tremula.program.work import Cast, MatMul
 
 
 @pytest.fixture
-def narrowed(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Callable[..., Any]:
-    monkeypatch.syspath_prepend(str(pytestconfig.rootpath))
-    from benchmarks.fidelity_fp8 import narrowed as found
-
+def narrowed(benchmark: Any) -> Callable[..., Any]:
+    found: Callable[..., Any] = benchmark("fidelity_fp8").narrowed
     return found
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
 
 CASE = """
 [[case]]
@@ -21,13 +18,6 @@ unit = "cycles"
 source = "a test"
 parameters = {{ entries = 64, width = 16, updates = 32, operation = "add"{more} }}
 """
-
-
-@pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Imports modules of the benchmark, which lies outside the package."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
 
 
 def _predicted(benchmark: Any, tmp_path: Path, *more: str) -> list[float]:

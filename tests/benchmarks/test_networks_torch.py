@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,8 @@ SIZES: dict[str, dict[str, int]] = tomllib.loads((ROOT / "benchmarks" / "network
 
 
 @pytest.fixture
-def networks(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.networks_torch").NETWORKS
+def networks(benchmark: Any) -> Any:
+    return benchmark("networks_torch").NETWORKS
 
 
 def test_all_networks_are_there(networks: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -16,10 +15,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The module of the benchmark, which lies outside the package."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.scale")
+def benchmark(benchmark: Any) -> Any:
+    """The module of the benchmark."""
+    return benchmark("scale")
 
 
 def test_rows_on_a_straight_line_are_not_off_it(benchmark: Any) -> None:

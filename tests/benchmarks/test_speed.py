@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import subprocess
@@ -17,18 +16,11 @@ ROOT = Path(__file__).parents[2]
 KEYS = {"name", "mode", "ratio_eager", "ratio_compile", "first_call_s", "compile_s", "warm_s"}
 
 
-@pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Imports modules of the benchmark, which lies outside the package."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
-
-
 def test_each_row_has_a_network_whose_loops_run(benchmark: Any) -> None:
     rows, models, child = benchmark("speed_rows"), benchmark("speed_models"), benchmark("speed_child")
     assert len({row.key for row in rows.ROWS}) == len(rows.ROWS)
     assert {row.network for row in rows.ROWS} == set(models.NETWORKS)
-    for row in rows.chosen_rows("mlp,workshop-inference"):
+    for row in benchmark("speed_choice").chosen_rows(rows.ROWS, "mlp,workshop-inference"):
         contest = child.Contest(row)
         run, _ = contest.ours()
         assert contest.agree(run(), contest.eager()())
@@ -36,12 +28,12 @@ def test_each_row_has_a_network_whose_loops_run(benchmark: Any) -> None:
 
 def test_a_word_that_fits_no_row_is_an_error(benchmark: Any) -> None:
     with pytest.raises(ValueError, match="no row begins with 'resnet'"):
-        benchmark("speed_rows").chosen_rows("mlp,resnet")
+        benchmark("speed_choice").chosen_rows(benchmark("speed_rows").ROWS, "mlp,resnet")
 
 
 def test_a_figure_over_its_target_is_a_miss(benchmark: Any) -> None:
     speed, rows = benchmark("speed"), benchmark("speed_rows")
-    row = rows.chosen_rows("workshop-training-50")[0]
+    row = benchmark("speed_choice").chosen_rows(rows.ROWS, "workshop-training-50")[0]
     reached = {
         "ratio_eager": 0.6, "ratio_compile": 1.02, "first_call_s": 2.1, "first_call_eager_s": 0.1,
         "compile_s": 20.0, "warm_s": 5.0, "agrees": True,

@@ -13,7 +13,7 @@ from tremula.errors import Error
 from tremula.frontends.torch.execute.compiled import CompiledCode
 from tremula.frontends.torch.execute.forms import CompiledForm
 from tremula.frontends.torch.execute.trial import tried
-from tremula.frontends.torch.execute.whole import whole_step
+from tremula.frontends.torch.execute.whole_step import whole_step
 
 from .training_run import Dense, Wide, batches
 

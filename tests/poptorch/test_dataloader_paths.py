@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch.utils.data import Dataset, Subset, TensorDataset
 
-from poptorch._dataloader import AsynchronousDataAccessor, DataLoader
+from poptorch._data_accessor import AsynchronousDataAccessor
+from poptorch._dataloader import DataLoader
 from poptorch.enums import DataLoaderMode, SharingStrategy
 from poptorch.options import Options
 from tremula.frontends.torch.data import wait_time

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
-import re
 import subprocess
 import sys
 import zipfile
 from collections import namedtuple
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from tests.poptorch.saved_model import Net, X, Y, edit_manifest, quiet_options
 
 import poptorch
 
 Pair = namedtuple("Pair", ["left", "right"])
-
-
-class Net(torch.nn.Module):
-    """Drop-out makes the random state matter, batch norm the buffers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.fc = torch.nn.Linear(4, 4)
-        self.norm = torch.nn.BatchNorm1d(4)
-        self.drop = torch.nn.Dropout(0.5)
-        self.loss = torch.nn.CrossEntropyLoss()
-
-    def forward(self, x: torch.Tensor, target: torch.Tensor | None = None) -> Any:
-        out = self.drop(self.norm(self.fc(x)))
-        return (out, self.loss(out, target)) if self.training else out
 
 
 class Blocks(torch.nn.Module):
@@ -70,17 +51,9 @@ class Doubled(torch.nn.Module):
 _DOUBLE = poptorch.CPU(lambda x: x * 2, "double")
 
 
-def _options() -> poptorch.Options:
-    return poptorch.Options().showCompilationProgressBar(False)
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     return str(tmp_path / "model.poptorch")
-
-
-X = torch.linspace(-1, 1, 16).reshape(4, 4)
-Y = torch.tensor([0, 1, 2, 3])
 
 
 def _optimizers() -> list[Any]:
@@ -96,7 +69,7 @@ def _optimizers() -> list[Any]:
 @pytest.mark.parametrize("make", _optimizers())
 def test_training_goes_on_where_it_was_saved(path: str, make: Any) -> None:
     model = Net()
-    options = _options().randomSeed(5)
+    options = quiet_options().randomSeed(5)
     options.Training.gradientAccumulation(2)
     training = poptorch.trainingModel(model, options, make(model.parameters()))
     for _ in range(2):
@@ -117,7 +90,7 @@ def test_training_goes_on_where_it_was_saved(path: str, make: Any) -> None:
 
 def test_a_learning_rate_can_still_change_after_loading(path: str) -> None:
     model = Net()
-    training = poptorch.trainingModel(model, _options(), poptorch.optim.SGD(model.parameters(), lr=0.1))
+    training = poptorch.trainingModel(model, quiet_options(), poptorch.optim.SGD(model.parameters(), lr=0.1))
     training(X, Y)
     training.save(path)
     loaded = poptorch.load(path)
@@ -129,16 +102,16 @@ def test_a_learning_rate_can_still_change_after_loading(path: str) -> None:
 
 
 def test_the_restored_model_is_the_users_and_can_be_compiled_again(path: str) -> None:
-    poptorch.trainingModel(Net(), _options()).compileAndExport(path, X, Y)
+    poptorch.trainingModel(Net(), quiet_options()).compileAndExport(path, X, Y)
     loaded = poptorch.load(path)
     assert isinstance(loaded.model, Net)
     loaded.model.eval()
-    validation = poptorch.inferenceModel(loaded, _options())
+    validation = poptorch.inferenceModel(loaded, quiet_options())
     assert torch.allclose(validation(X[:2]), loaded.model(X[:2]), atol=1e-6)
 
 
 def test_offline_compilation_is_for_a_device_when_it_is_loaded(path: str) -> None:
-    options = _options().useOfflineIpuTarget().deviceIterations(2)
+    options = quiet_options().useOfflineIpuTarget().deviceIterations(2)
     offline = poptorch.inferenceModel(Net().eval(), options)
     offline.compileAndExport(path, X)
     seen = []
@@ -156,7 +129,7 @@ def test_offline_compilation_is_for_a_device_when_it_is_loaded(path: str) -> Non
 
 
 def test_options_come_back(path: str) -> None:
-    options = _options().anchorTensor("a", "fc/MatMul:0") or _options()
+    options = quiet_options().anchorTensor("a", "fc/MatMul:0") or quiet_options()
     options.anchorTensor("weights", "UpdatedVar___fc.weight")
     options.setExecutionStrategy(poptorch.ShardedExecution(poptorch.AutoStage.AutoIncrement))
     options.Precision.setPartialsType(torch.half)
@@ -177,7 +150,7 @@ def test_options_come_back(path: str) -> None:
 def test_a_file_does_not_choose_where_files_are_written(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
+    poptorch.inferenceModel(Net().eval(), quiet_options()).compileAndExport(path, X)
     outside = tmp_path / "outside"
     with zipfile.ZipFile(path) as container:
         options = json.loads(container.read("manifest.json"))["options"]
@@ -190,7 +163,7 @@ def test_a_file_does_not_choose_where_files_are_written(
     }
     options["popart"]["dict"] += [[name, value] for name, value in planted.items()]
     options["values"] |= {"log_dir": str(outside), "model_name": "../../outside"}
-    _edit_manifest(path, options=options)
+    edit_manifest(path, options=options)
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     loaded = poptorch.load(path)
@@ -210,7 +183,7 @@ def test_the_folder_of_a_cache_is_that_of_the_process_that_loads(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TREMULA_EXECUTION", "quick")
-    options = _options().enableExecutableCaching(str(tmp_path / "first"))
+    options = quiet_options().enableExecutableCaching(str(tmp_path / "first"))
     poptorch.inferenceModel(Net().eval(), options).compileAndExport(path, X)
     assert "cachePath" not in poptorch.load(path).options._Popart.options
     monkeypatch.setenv("POPTORCH_CACHE_DIR", str(tmp_path / "second"))
@@ -218,7 +191,7 @@ def test_the_folder_of_a_cache_is_that_of_the_process_that_loads(
 
 
 def test_blocks_stages_and_named_tuples_come_back(path: str) -> None:
-    options = _options().deviceIterations(2)
+    options = quiet_options().deviceIterations(2)
     options.setExecutionStrategy(poptorch.PipelinedExecution(poptorch.Stage("first").ipu(0), "second"))
     model = poptorch.inferenceModel(Blocks(), options)
     x = torch.randn(4, 3)
@@ -235,7 +208,9 @@ def test_blocks_stages_and_named_tuples_come_back(path: str) -> None:
 
 
 def test_arguments_are_checked_like_those_of_the_compilation(path: str) -> None:
-    poptorch.inferenceModel(Adder(), _options()).compileAndExport(path, {"a": torch.ones(2)}, (3), scale=0.5)
+    poptorch.inferenceModel(Adder(), quiet_options()).compileAndExport(
+        path, {"a": torch.ones(2)}, (3), scale=0.5
+    )
     loaded = poptorch.load(path)
     assert torch.equal(loaded({"a": torch.ones(2)}, 3, scale=0.5), torch.full((2,), 2.0))
     for args in (({"a": torch.ones(3)}, 3), ({"a": torch.ones(2)}, 4), ({"b": torch.ones(2)}, 3)):
@@ -246,13 +221,13 @@ def test_arguments_are_checked_like_those_of_the_compilation(path: str) -> None:
 
 
 def test_the_program_alone_takes_the_weights_of_the_model_that_loads_it(path: str) -> None:
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X, export_model=False)
+    poptorch.inferenceModel(Net().eval(), quiet_options()).compileAndExport(path, X, export_model=False)
     with pytest.raises(AssertionError, match="export_model=False"):
         poptorch.load(path)
     with zipfile.ZipFile(path) as container:
         assert sorted(container.namelist()) == ["manifest.json", "program.json", "program.safetensors"]
     other = Net().eval()
-    executor = poptorch.inferenceModel(other, _options())
+    executor = poptorch.inferenceModel(other, quiet_options())
     executor.loadExecutable(path)
     assert executor.isCompiled()
     assert executor.isAttachedToDevice()
@@ -262,18 +237,18 @@ def test_the_program_alone_takes_the_weights_of_the_model_that_loads_it(path: st
 
 
 def test_loading_offline_does_not_attach(path: str) -> None:
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
-    executor = poptorch.inferenceModel(Net().eval(), _options().useOfflineIpuTarget())
+    poptorch.inferenceModel(Net().eval(), quiet_options()).compileAndExport(path, X)
+    executor = poptorch.inferenceModel(Net().eval(), quiet_options().useOfflineIpuTarget())
     executor.loadExecutable(path)
     assert executor.isCompiled()
     assert not executor.isAttachedToDevice()
 
 
 def test_a_program_for_another_model_is_refused_with_the_differences(path: str) -> None:
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
+    poptorch.inferenceModel(Net().eval(), quiet_options()).compileAndExport(path, X)
     other = Net().eval()
     other.fc = torch.nn.Linear(4, 4, bias=False)
-    executor = poptorch.inferenceModel(other, _options())
+    executor = poptorch.inferenceModel(other, quiet_options())
     with pytest.raises(
         poptorch.Error, match=r"(?s)model\.poptorch.*the parameter fc\.bias is not in the model"
     ):
@@ -283,13 +258,13 @@ def test_a_program_for_another_model_is_refused_with_the_differences(path: str) 
 
 def test_only_a_compiled_model_can_be_saved(path: str) -> None:
     with pytest.raises(poptorch.Error, match="not been compiled"):
-        poptorch.inferenceModel(Net(), _options()).save(path)
+        poptorch.inferenceModel(Net(), quiet_options()).save(path)
 
 
 def test_folders_are_made_and_a_folder_gets_the_default_name(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    executor = poptorch.inferenceModel(Net().eval(), _options())
+    executor = poptorch.inferenceModel(Net().eval(), quiet_options())
     executor.compile(X)
     executor.save(str(tmp_path / "a" / "b" / "net"))
     assert (tmp_path / "a" / "b" / "net").is_file()
@@ -299,165 +274,11 @@ def test_folders_are_made_and_a_folder_gets_the_default_name(
 
 
 def test_the_random_state_is_only_saved_when_asked_for(path: str) -> None:
-    training = poptorch.trainingModel(Net(), _options().randomSeed(1))
+    training = poptorch.trainingModel(Net(), quiet_options().randomSeed(1))
     training(X, Y)
     training.save(path, save_rng_state=False)
     first = training(X, Y)[0]
     assert not torch.equal(poptorch.load(path)(X, Y)[0], first)
-
-
-def _edit_manifest(path: str, **changes: Any) -> None:
-    with zipfile.ZipFile(path) as container:
-        entries = {name: container.read(name) for name in container.namelist()}
-    manifest = {**json.loads(entries["manifest.json"]), **changes}
-    with zipfile.ZipFile(path, "w") as container:
-        for name, data in {**entries, "manifest.json": json.dumps(manifest)}.items():
-            container.writestr(name, data)
-
-
-def test_other_versions_are_refused(path: str) -> None:
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
-    assert (
-        json.loads(poptorch.importPoptorchMetadataFromFile(path))["poptorch_version"] == poptorch.__version__
-    )
-    _edit_manifest(path, poptorch_version="2.0.0")
-    with pytest.raises(AssertionError, match=r"created with version 2\.0\.0"):
-        poptorch.load(path)
-    executor = poptorch.inferenceModel(Net().eval(), _options())
-    with pytest.raises(poptorch.Error, match=r"created with version 2\.0\.0"):
-        executor.loadExecutable(path)
-
-
-def test_options_that_do_not_fit_the_model_are_an_error_that_names_the_file(path: str) -> None:
-    """One that the wrapping of a model finds, and keeps its class."""
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
-    with zipfile.ZipFile(path) as container:
-        options = json.loads(container.read("manifest.json"))["options"]
-    text = json.dumps(options["Training"])
-    changed = text.replace('"gradient_accumulation", 1', '"gradient_accumulation", 2')
-    assert changed != text, text
-    _edit_manifest(path, options={**options, "Training": json.loads(changed)})
-    with pytest.raises(
-        poptorch.Error, match=r"model\.poptorch: You must set .*gradientAccumulation"
-    ) as refused:
-        poptorch.load(path)
-    assert refused.value.message in str(refused.value)
-
-
-def test_an_option_of_the_layer_below_with_a_wrong_value_is_refused(path: str) -> None:
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
-    with zipfile.ZipFile(path) as container:
-        entries = {name: container.read(name) for name in container.namelist()}
-    manifest = json.loads(entries["manifest.json"])
-    text = json.dumps(manifest["options"]["popart"])
-    changed = text.replace(
-        '"instrumentWithHardwareCycleCounter", false', '"instrumentWithHardwareCycleCounter", 7'
-    )
-    assert changed != text, text
-    manifest["options"]["popart"] = json.loads(changed)
-    _edit_manifest(path, options=manifest["options"])
-    with pytest.raises(poptorch.Error, match=r"model\.poptorch.*instrumentWithHardwareCycleCounter"):
-        poptorch.load(path)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"options": {}},
-        {"inputs": {"args": [], "kwargs": {"dict": []}, "names": ["x"]}},
-        {"random_words": ["x"]},
-        {"training": True},
-        {"exports_model": False},
-        {"replica_groupings": []},
-        {"surprise": 1},
-    ],
-)
-def test_a_manifest_that_makes_no_sense_is_refused(path: str, changes: dict[str, Any]) -> None:
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
-    _edit_manifest(path, **changes)
-    with pytest.raises(poptorch.Error, match=r"model\.poptorch"):
-        poptorch.load(path)
-
-
-def _places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    yield path
-    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    for key, value in items:
-        yield from _places(value, (*path, key))
-
-
-@pytest.fixture(scope="module")
-def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    path = str(tmp_path_factory.mktemp("file") / "model")
-    training = poptorch.trainingModel(Net(), _options())
-    training(X, Y)
-    training.save(path)
-    with zipfile.ZipFile(path) as container:
-        return {name: container.read(name) for name in container.namelist()}
-
-
-_JUNK = (
-    st.none() | st.booleans() | st.integers(-3, 100) | st.text() | st.just([]) | st.just({}) | st.just([[1]])
-)
-
-
-@settings(max_examples=60)
-@given(data=st.data())
-def test_no_change_of_a_file_leads_to_anything_but_an_error(
-    contents: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    name = data.draw(st.sampled_from(["manifest.json", "model.json", "optimizer.json"]))
-    document = json.loads(contents[name])
-    place = data.draw(st.sampled_from(list(_places(document))[1:]))
-    holder = document
-    for key in place[:-1]:
-        holder = holder[key]
-    holder[place[-1]] = data.draw(_JUNK)
-    path = str(tmp_path_factory.getbasetemp() / "changed")
-    with zipfile.ZipFile(path, "w") as container:
-        for entry, content in {**contents, name: json.dumps(document).encode()}.items():
-            container.writestr(entry, content)
-    with contextlib.suppress(poptorch.Error), _other_versions_suppressed():
-        poptorch.load(path)
-
-
-@contextlib.contextmanager
-def _other_versions_suppressed() -> Iterator[None]:
-    """PopTorch's own AssertionErrors: another version, or no model in the file."""
-    try:
-        yield
-    except AssertionError as refused:
-        if not re.search(r"version|export_model=False", str(refused)):
-            raise
-
-
-def test_an_assertion_on_the_way_is_an_error_that_names_the_file(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
-
-    def fail(*_arguments: Any) -> None:
-        raise AssertionError("no such thing")
-
-    monkeypatch.setattr(poptorch.Options, "setExecutionStrategy", fail)
-    with pytest.raises(poptorch.Error, match=r"model\.poptorch cannot be used: .*no such thing"):
-        poptorch.load(path)
-
-
-@pytest.mark.parametrize(
-    ("shape", "words"),
-    [([2**40, 2**40], "more than any program has"), ([2**40, 1], "more than this host has")],
-)
-def test_a_huge_input_is_refused_before_anything_is_allocated(
-    path: str, shape: list[int], words: str
-) -> None:
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
-    with zipfile.ZipFile(path) as container:
-        inputs = json.loads(container.read("manifest.json"))["inputs"]
-    inputs["args"][0]["like"][0] = shape
-    _edit_manifest(path, inputs=inputs)
-    with pytest.raises(poptorch.Error, match=rf"model\.poptorch cannot be used: .*{words}"):
-        poptorch.load(path)
 
 
 def test_a_pickle_is_not_opened(path: str) -> None:
@@ -468,14 +289,14 @@ def test_a_pickle_is_not_opened(path: str) -> None:
 
 def test_a_program_with_python_code_is_compiled_again(path: str) -> None:
     model = Doubled()
-    executor = poptorch.inferenceModel(model, _options())
+    executor = poptorch.inferenceModel(model, quiet_options())
     x = torch.randn(1, 2)
     expected = executor(x)
     executor.save(path)
     with zipfile.ZipFile(path) as container:
         assert "program.json" not in container.namelist()
     assert torch.equal(poptorch.load(path)(x), expected)
-    fresh = poptorch.inferenceModel(model, _options())
+    fresh = poptorch.inferenceModel(model, quiet_options())
     fresh.loadExecutable(path)
     assert torch.equal(fresh(x), expected)
 
@@ -484,7 +305,7 @@ def test_a_model_that_cannot_be_restored_runs_and_trains_but_is_not_compiled_aga
     class Local(Net):
         pass
 
-    training = poptorch.trainingModel(Local(), _options().randomSeed(2))
+    training = poptorch.trainingModel(Local(), quiet_options().randomSeed(2))
     training(X, Y)
     training.save(path)
     loaded = poptorch.load(path)
@@ -494,13 +315,13 @@ def test_a_model_that_cannot_be_restored_runs_and_trains_but_is_not_compiled_aga
     assert torch.equal(loaded.model.state_dict()["fc.weight"], training.model.state_dict()["fc.weight"])
     model = loaded.model
     loaded.destroy()
-    validation = poptorch.inferenceModel(model, _options())
+    validation = poptorch.inferenceModel(model, quiet_options())
     with pytest.raises(poptorch.Error, match="Local is defined inside a function"):
         validation(X)
 
 
 def test_a_process_that_lacks_the_class_can_still_run_the_file(path: str) -> None:
-    poptorch.inferenceModel(Net().eval(), _options()).compileAndExport(path, X)
+    poptorch.inferenceModel(Net().eval(), quiet_options()).compileAndExport(path, X)
     program = (
         "import sys, torch, poptorch\n"
         "m = poptorch.load(sys.argv[1])\n"

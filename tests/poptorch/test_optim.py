@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from poptorch import optim
-from poptorch._optimizer_attributes import OptimizerAttrTracker, convertOptimizerToDict, describe, to_spec
+from poptorch._optimizer_attributes import OptimizerAttrTracker, convertOptimizerToDict
+from poptorch._optimizer_spec import describe, to_spec
 from poptorch.enums import MeanReductionStrategy
 from poptorch.options import Options
 from tremula.frontends.torch.optimize.spec import HyperValue, Kind, LossScaleSettings

@@ -182,9 +182,9 @@ def hostile_run(
 
 
 @pytest.fixture
-def hand(browser: Any) -> Any:
-    """Real pointer and key events on a timeline; see tests/timeline_hand.py."""
-    return beside("timeline_hand").Hand(browser)
+def pointer(browser: Any) -> Any:
+    """Real pointer and key events on a timeline; see tests/timeline_pointer.py."""
+    return beside("timeline_pointer").Pointer(browser)
 
 
 def beside(name: str) -> Any:

@@ -64,18 +64,18 @@ def page(traces: TraceSet, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Any, hand: Any, page: Path) -> Iterator[Any]:
-    """A hand on the open page; afterwards nothing may have gone wrong and nobody been asked."""
+def opened(browser: Any, pointer: Any, page: Path) -> Iterator[Any]:
+    """A pointer on the open page; afterwards nothing may have gone wrong and nobody been asked."""
     browser.open(page)
-    hand.ready()
-    yield hand
+    pointer.ready()
+    yield pointer
     assert browser.faults() == []
     assert set(browser.requests()) == {page.as_uri()}
 
 
-def _main(hand: Any) -> str:
+def _main(pointer: Any) -> str:
     """The row of the main thread of the first process."""
-    found: str = hand.browser.run(
+    found: str = pointer.browser.run(
         "[...document.querySelectorAll('.tl-label')].find(label =>"
         " label.querySelector('.tl-name').firstChild.textContent === 'MainThread').dataset.row"
     )
@@ -217,7 +217,7 @@ def test_it_is_drawn_in_both_themes_and_on_a_narrow_screen(opened: Any) -> None:
     browser.call("Emulation.clearDeviceMetricsOverride")
 
 
-def test_a_server_gives_what_the_range_needs(browser: Any, hand: Any, tmp_path: Path) -> None:
+def test_a_server_gives_what_the_range_needs(browser: Any, pointer: Any, tmp_path: Path) -> None:
     folder = tmp_path / "traces"
     writer.restart(TraceOptions(directory=str(folder)))
     poplar, origin = channels.channel("Poplar"), writer.perf_counter_ns()
@@ -228,49 +228,49 @@ def test_a_server_gives_what_the_range_needs(browser: Any, hand: Any, tmp_path: 
     writer.close()
     with ViewServer(routes(OpenReports(find_reports([folder])))) as server:
         browser.open(server.address)
-        hand.ready()
-        row = _main(hand)
+        pointer.ready()
+        row = _main(pointer)
         # from far away, neighbours are one block
-        hand.enter(".tl-zoom", "0 ms - 80 ms", "Enter")
-        hand.move(hand.place(row, 0.5))
-        hand.wait("document.getElementById('tip').textContent.includes('events, the longest tick')")
-        hand.enter(".tl-search", "tick 4500", "Enter")
-        hand.wait("document.querySelector('.trace-step').textContent.startsWith('tick 4500')")
-        hand.key("z")
-        hand.move(hand.place(row, 0.5))
-        hand.wait("document.querySelector('#tip').textContent.startsWith('tick 4500')")
-        hand.enter(".tl-search", "tick 8999", "Enter")
-        hand.wait("document.querySelector('.trace-step').textContent.startsWith('tick 8999')")
-        assert hand.range()[0] > 80_000
-        hand.drag(hand.place(row, 0.1), hand.place(row, 0.9), shift=True)
-        hand.wait("document.getElementById('selected').textContent.startsWith('Selected')")
-        assert "tick 8999" in hand.text("#view")
+        pointer.enter(".tl-zoom", "0 ms - 80 ms", "Enter")
+        pointer.move(pointer.place(row, 0.5))
+        pointer.wait("document.getElementById('tip').textContent.includes('events, the longest tick')")
+        pointer.enter(".tl-search", "tick 4500", "Enter")
+        pointer.wait("document.querySelector('.trace-step').textContent.startsWith('tick 4500')")
+        pointer.key("z")
+        pointer.move(pointer.place(row, 0.5))
+        pointer.wait("document.querySelector('#tip').textContent.startsWith('tick 4500')")
+        pointer.enter(".tl-search", "tick 8999", "Enter")
+        pointer.wait("document.querySelector('.trace-step').textContent.startsWith('tick 8999')")
+        assert pointer.range()[0] > 80_000
+        pointer.drag(pointer.place(row, 0.1), pointer.place(row, 0.9), shift=True)
+        pointer.wait("document.getElementById('selected').textContent.startsWith('Selected')")
+        assert "tick 8999" in pointer.text("#view")
         assert browser.faults() == []
         assert all(url.startswith(f"http://127.0.0.1:{server.port}/") for url in browser.requests())
 
 
 def test_hostile_labels_are_text(
-    browser: Any, hand: Any, hostile_texts: tuple[str, ...], tmp_path: Path
+    browser: Any, pointer: Any, hostile_texts: tuple[str, ...], tmp_path: Path
 ) -> None:
     folder = tmp_path / "traces"
     _recorded(folder, 1, hostile_texts)
     page = tmp_path / "system.html"
     write_system_page(TraceSet(folder), page)
     browser.open(page)
-    hand.ready()
-    hand.enter(".tl-search", "<script>")
-    hand.wait("!['', 'searching'].includes(document.querySelector('.tl-found').textContent)")
-    hand.enter(".tl-search", "<script>", "Enter")
-    hand.move(hand.place(hand.state("pick").split(",")[0], 0.5))
-    assert "<script>" in hand.text(".trace-step h3")
-    assert "<script>alert(1)</script>" in hand.text("#view")
+    pointer.ready()
+    pointer.enter(".tl-search", "<script>")
+    pointer.wait("!['', 'searching'].includes(document.querySelector('.tl-found').textContent)")
+    pointer.enter(".tl-search", "<script>", "Enter")
+    pointer.move(pointer.place(pointer.state("pick").split(",")[0], 0.5))
+    assert "<script>" in pointer.text(".trace-step h3")
+    assert "<script>alert(1)</script>" in pointer.text("#view")
     assert browser.run("document.querySelectorAll('main script, main img, main iframe').length") == 0
     assert browser.faults() == []
     assert browser.requests() == [page.as_uri()]
 
 
 def test_a_large_trace_is_cut_and_says_so(
-    browser: Any, hand: Any, traces: TraceSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Any, pointer: Any, traces: TraceSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(system_page, "MOST_EVENTS", 140)
     data = system_data(traces)
@@ -280,8 +280,8 @@ def test_a_large_trace_is_cut_and_says_so(
     page = tmp_path / "system.html"
     write_system_page(traces, page)
     browser.open(page)
-    hand.ready()
-    assert "tremula view --serve" in hand.text("#view")
+    pointer.ready()
+    assert "tremula view --serve" in pointer.text("#view")
     # the labels of the whole trace are counted before events are put into blocks
     window = {"start": "0", "end": repr(traces.end_us)}
     exact = trace_answers.answer(traces, "trace_selection", window)["labels"]
@@ -290,9 +290,9 @@ def test_a_large_trace_is_cut_and_says_so(
     )
     assert len(shown) > 5
     assert {(label, int(count)) for label, count in shown} <= {(row["label"], row["count"]) for row in exact}
-    assert "Approximate" not in hand.text("#view")
-    row = _main(hand)
-    hand.drag(hand.place(row, 0.1), hand.place(row, 0.6), shift=True)
-    hand.wait("document.getElementById('selected').textContent.startsWith('Selected')")
-    assert "Approximate" in hand.text("#view")
+    assert "Approximate" not in pointer.text("#view")
+    row = _main(pointer)
+    pointer.drag(pointer.place(row, 0.1), pointer.place(row, 0.6), shift=True)
+    pointer.wait("document.getElementById('selected').textContent.startsWith('Selected')")
+    assert "Approximate" in pointer.text("#view")
     assert browser.faults() == []

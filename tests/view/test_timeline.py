@@ -27,17 +27,17 @@ def _served(*paths: Path, compare: bool = False) -> Iterator[ViewServer]:
         yield server
 
 
-def _visit(browser: Any, hand: Any, address: str) -> None:
+def _visit(browser: Any, pointer: Any, address: str) -> None:
     browser.open(address, "#trace")
-    hand.ready()
+    pointer.ready()
 
 
 @pytest.fixture
-def opened(browser: Any, hand: Any, executed_file: Path) -> Iterator[Any]:
-    """A hand on the Execution Trace; afterwards nothing may have gone wrong, and only the server been asked."""
+def opened(browser: Any, pointer: Any, executed_file: Path) -> Iterator[Any]:
+    """A pointer on the Execution Trace; afterwards nothing may have gone wrong, and only the server been asked."""
     with _served(executed_file) as server:
-        _visit(browser, hand, server.address)
-        yield hand
+        _visit(browser, pointer, server.address)
+        yield pointer
         assert browser.faults() == []
         assert all(url.startswith(f"http://127.0.0.1:{server.port}/") for url in browser.requests())
 
@@ -161,36 +161,38 @@ def test_what_is_shown_is_saved_as_a_picture(opened: Any) -> None:
     assert opened.browser.run("window.saved") == ["execution-trace.png", "blob:"]
 
 
-def test_two_reports_share_one_scale(browser: Any, hand: Any, executed_file: Path, hostile_run: Path) -> None:
+def test_two_reports_share_one_scale(
+    browser: Any, pointer: Any, executed_file: Path, hostile_run: Path
+) -> None:
     with _served(executed_file, hostile_run, compare=True) as server:
-        _visit(browser, hand, server.address)
+        _visit(browser, pointer, server.address)
         names = browser.run("[...document.querySelectorAll('.tl-name')].map(n => n.firstChild.textContent)")
         assert [name for name in names if name.endswith("IPUs")] == ["First: IPUs", "Second: IPUs"]
-        assert "Difference between the two runs, modelled" in hand.text("#view")
+        assert "Difference between the two runs, modelled" in pointer.text("#view")
         with Profile(executed_file) as one, Profile(hostile_run) as other:
             longest = max(one.runs[0].cycles, other.runs[0].cycles)
-        hand.key("w", "0")
-        assert hand.range() == (0, longest)
+        pointer.key("w", "0")
+        assert pointer.range() == (0, longest)
         assert browser.faults() == []
 
 
 def test_hostile_names_are_text(
-    browser: Any, hand: Any, hostile_run: Path, hostile_texts: tuple[str, ...]
+    browser: Any, pointer: Any, hostile_run: Path, hostile_texts: tuple[str, ...]
 ) -> None:
     with _served(hostile_run) as server:
-        _visit(browser, hand, server.address)
+        _visit(browser, pointer, server.address)
         for text in hostile_texts[:4]:
-            hand.enter(".tl-search", text)
-            hand.wait("/^[0-9]+$/.test(document.querySelector('.tl-found').textContent)")
-            hand.enter(".tl-search", text, "Enter")
-            hand.wait(f"document.querySelector('.trace-step').textContent.includes({json.dumps(text)})")
-            hand.move(hand.place("a0", 0.5))
+            pointer.enter(".tl-search", text)
+            pointer.wait("/^[0-9]+$/.test(document.querySelector('.tl-found').textContent)")
+            pointer.enter(".tl-search", text, "Enter")
+            pointer.wait(f"document.querySelector('.trace-step').textContent.includes({json.dumps(text)})")
+            pointer.move(pointer.place("a0", 0.5))
         assert browser.run("document.querySelectorAll('main script, main img, main iframe').length") == 0
         assert browser.faults() == []
 
 
 def test_one_file_shows_the_same_without_a_server(
-    browser: Any, hand: Any, executed_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: Any, pointer: Any, executed_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = tmp_path / "page.html"
     # as many steps as end in the middle of the run: the rest is there as sums of 16
@@ -199,10 +201,10 @@ def test_one_file_shows_the_same_without_a_server(
         write_page(profile, page)
         found = answer(profile, "execution", {})["lanes"]
     browser.open(page, "#trace")
-    hand.ready()
-    assert "tremula view --serve" in hand.text("#view")
-    hand.drag(hand.place("a0", 0.0005), hand.place("a1", 0.9995), shift=True)
-    hand.wait("document.querySelector('.trace-area').textContent.includes('By kind')")
+    pointer.ready()
+    assert "tremula view --serve" in pointer.text("#view")
+    pointer.drag(pointer.place("a0", 0.0005), pointer.place("a1", 0.9995), shift=True)
+    pointer.wait("document.querySelector('.trace-area').textContent.includes('By kind')")
     shown = browser.run(
         "[...document.querySelectorAll('.trace-area tbody tr td:nth-child(2)')].map(c => c.textContent)"
     )
@@ -211,10 +213,10 @@ def test_one_file_shows_the_same_without_a_server(
     # sums of 16 do not tell the two kinds of exchange apart
     both = sum(lane["exchange"] + lane["between_ipus"] for lane in found)
     assert exchange + between == pytest.approx(both, rel=0.01)
-    hand.key("Escape")
-    hand.enter(".tl-search", "layer3/")
-    hand.wait("/^[0-9]+$/.test(document.querySelector('.tl-found').textContent)")
-    hand.enter(".tl-search", "layer3/", "Enter")
-    hand.wait("document.querySelector('.trace-step').textContent.includes('net.layer3/mm3/Convolve')")
+    pointer.key("Escape")
+    pointer.enter(".tl-search", "layer3/")
+    pointer.wait("/^[0-9]+$/.test(document.querySelector('.tl-found').textContent)")
+    pointer.enter(".tl-search", "layer3/", "Enter")
+    pointer.wait("document.querySelector('.trace-step').textContent.includes('net.layer3/mm3/Convolve')")
     assert browser.faults() == []
     assert browser.requests() == [page.as_uri()]

@@ -13,8 +13,8 @@ from tremula import log
 from tremula.device import counters
 from tremula.device.compile_lock import compile_lock
 from tremula.device.connection import DeviceConnection, Held
-from tremula.device.look import look
 from tremula.device.metering import Array, CallMeter
+from tremula.device.modelling import model_program
 from tremula.device.progress import CompileProgress, ProgressBar
 from tremula.device.random_words import RandomWords
 from tremula.device.settings import DeviceSettings, DeviceWords, Line
@@ -173,7 +173,7 @@ class DeviceProgram(Generic[Program]):
         self.modelled = None
         try:
             with Span(channels.poplar, "chip model"):
-                self.modelled = look(
+                self.modelled = model_program(
                     self.settings, lambda: steps.model(self.compiled), steps.advise, self.ledger
                 )
         except Error:

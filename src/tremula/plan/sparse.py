@@ -81,47 +81,18 @@ def plan_sparse_matmul(work: SparseMatMul, planner: Planner) -> Cost:
 def _cost(
     work: SparseMatMul, chip: Chip, found: _Candidates, best: int, others: list[int], bound: float
 ) -> Cost:
-    def at(values: Floats | Integers) -> float:
-        return float(values.ravel()[best])
-
-    size = item_bytes(work.dtype)
-    tiles = int(at(found.tiles))
-    nonzeros = work.density * work.rows * work.inner
-    into = _rearrangement(work.inner * work.columns, work, chip)
-    out = _rearrangement(work.rows * work.columns, work, chip)
-    # a cycle for each byte: rows without a non-zero are cleared on the way
-    moved = float(-(-work.rows * work.columns * size // chip.tiles))
-    sync = float(chip.sync_cycles)
-    steps = [
-        Superstep("dense rows arranged", compute_cycles=into, sync_cycles=sync, tiles=chip.tiles),
-        Superstep(
-            "multiply",
-            compute_cycles=at(found.multiply) + at(found.zero),
-            exchange_cycles=at(found.gather) + at(found.values) + chip.exchange_latency_cycles,
-            sync_cycles=sync,
-            tiles=tiles,
-            flops=2.0 * nonzeros * work.columns,
-        ),
-        Superstep(
-            "partial sums",
-            compute_cycles=at(found.reduce),
-            exchange_cycles=at(found.partials) + moved + chip.exchange_latency_cycles,
-            sync_cycles=sync,
-            tiles=tiles,
-        ),
-        Superstep("result arranged", compute_cycles=out, sync_cycles=sync, tiles=chip.tiles),
-    ]
+    steps = _supersteps(work, chip, found, best)
     received = chip.exchange_bytes_per_cycle * (steps[1].exchange_cycles + steps[2].exchange_cycles)
+    transfers = int(received // max(1, item_bytes(work.dtype) * work.columns)) + 1
+    temporary = float(found.temporary.ravel()[best])
     return Cost(
-        supersteps=tuple(steps),
+        supersteps=steps,
         bytes=compute_set_bytes(
             "library",
             chip,
             edges=4,
-            temporary=at(found.temporary),
-            exchange_code=exchange_code_bytes(
-                received, chip, int(received // max(1, size * work.columns)) + 1
-            ),
+            temporary=temporary,
+            exchange_code=exchange_code_bytes(received, chip, transfers),
             compute_sets=4,
         ),
         why=Why(
@@ -131,8 +102,8 @@ def _cost(
             ),
             source=SOURCE,
             figures={
-                "non-zeros": nonzeros,
-                "temporary bytes per tile": at(found.temporary),
+                "non-zeros": work.density * work.rows * work.inner,
+                "temporary bytes per tile": temporary,
                 "bound on them": bound,
             },
             alternatives=tuple(
@@ -144,6 +115,37 @@ def _cost(
                 for i in others
             ),
         ),
+    )
+
+
+def _supersteps(work: SparseMatMul, chip: Chip, found: _Candidates, best: int) -> tuple[Superstep, ...]:
+    def at(values: Floats | Integers) -> float:
+        return float(values.ravel()[best])
+
+    tiles = int(at(found.tiles))
+    into = _rearrangement(work.inner * work.columns, work, chip)
+    out = _rearrangement(work.rows * work.columns, work, chip)
+    # a cycle for each byte: rows without a non-zero are cleared on the way
+    moved = float(-(-work.rows * work.columns * item_bytes(work.dtype) // chip.tiles))
+    sync = float(chip.sync_cycles)
+    return (
+        Superstep("dense rows arranged", compute_cycles=into, sync_cycles=sync, tiles=chip.tiles),
+        Superstep(
+            "multiply",
+            compute_cycles=at(found.multiply) + at(found.zero),
+            exchange_cycles=at(found.gather) + at(found.values) + chip.exchange_latency_cycles,
+            sync_cycles=sync,
+            tiles=tiles,
+            flops=2.0 * (work.density * work.rows * work.inner) * work.columns,
+        ),
+        Superstep(
+            "partial sums",
+            compute_cycles=at(found.reduce),
+            exchange_cycles=at(found.partials) + moved + chip.exchange_latency_cycles,
+            sync_cycles=sync,
+            tiles=tiles,
+        ),
+        Superstep("result arranged", compute_cycles=out, sync_cycles=sync, tiles=chip.tiles),
     )
 
 
@@ -161,13 +163,51 @@ def _rearrangement(elements: int, work: SparseMatMul, chip: Chip) -> float:
     return _COPIES * (_COPY_CYCLES + _COPY_RATE[max(2, together)] * held)
 
 
+@dataclass(frozen=True)
+class _Shares:
+    """What a tile gets of a band: non-zero blocks, and the dense rows and columns that they meet.
+
+    Attributes:
+        depth: dense rows of a band, in blocks.
+        blocks: non-zero blocks of a tile.
+        met: dense rows that the rows of a tile may meet.
+        row_met: share of the rows of a tile with a non-zero.
+        rows_met: their number.
+        columns_met: dense rows that a tile takes.
+    """
+
+    depth: Integers
+    blocks: Integers
+    met: Floats
+    row_met: Floats
+    rows_met: Floats
+    columns_met: Floats
+
+
+def _shares(work: SparseMatMul, bands: Integers, in_band: Integers) -> _Shares:
+    rows, inner = -(-work.rows // work.block), -(-work.inner // work.block)
+    nonzeros = max(1, round(work.density * rows * inner))
+    density = min(1.0, work.density)
+    blocks = -(-nonzeros // bands)
+    depth = -(-inner // bands)
+    tile_rows = -(-rows // in_band)
+    met: Floats = np.where(tile_rows == 1, np.minimum(np.ceil(blocks / density), inner), depth)
+    row_met: Floats = 1 - (1 - density) ** met
+    column_met: Floats = 1 - (1 - density) ** tile_rows.astype(np.float64)
+    return _Shares(
+        depth=depth,
+        blocks=-(-blocks // in_band),
+        met=met,
+        row_met=row_met,
+        rows_met=np.minimum(np.ceil(row_met * tile_rows + _spread(row_met, tile_rows)), tile_rows),
+        columns_met=np.minimum(np.ceil(column_met * met + _spread(column_met, met)), met),
+    )
+
+
 def _candidates(work: SparseMatMul, chip: Chip) -> _Candidates:
     size, partial_size = item_bytes(work.dtype), item_bytes(work.partials)
     block, width = work.block, chip.vector_width(work.dtype)
-    rows, inner = -(-work.rows // block), -(-work.inner // block)
-    nonzeros = max(1, round(work.density * rows * inner))
-    density = min(1.0, work.density)
-    grains = -(-work.columns // width)
+    grains, inner = -(-work.columns // width), -(-work.inner // block)
     grain = 1 if block == 1 else width
     slices = np.arange(1, min(_MOST_SLICES, grains) + 1)[:, None]
     bands = np.arange(1, max(1, min(_MOST_BANDS, -(-inner // grain))) + 1)[None, :]
@@ -175,37 +215,23 @@ def _candidates(work: SparseMatMul, chip: Chip) -> _Candidates:
     columns = -(-grains // slices) * width
     in_band = np.maximum(pair, chip.tiles // pair // slices * pair // bands // pair * pair)
     in_band = np.minimum(in_band, chip.tiles)
-    valid = slices * bands <= chip.tiles // pair
-    blocks = -(-nonzeros // bands)
-    depth = -(-inner // bands)
-    held = -(-blocks // in_band)
-    tile_rows = -(-rows // in_band)
-    met = np.where(tile_rows == 1, np.minimum(np.ceil(blocks / density), inner), depth)
-    row_met = 1 - (1 - density) ** met
-    rows_met = np.minimum(np.ceil(row_met * tile_rows + _spread(row_met, tile_rows)), tile_rows)
-    column_met = 1 - (1 - density) ** tile_rows
-    columns_met = np.minimum(np.ceil(column_met * met + _spread(column_met, met)), met)
+    share = _shares(work, bands, in_band)
     # offsets of the dense rows are sixteen bits wide, in units of eight rows of a block
-    valid = valid & (depth * block * columns * size <= 65535 * (1 if block == 1 else 8 * block))
-    dense_bytes = columns * columns_met * block * size
-    value_bytes = held * block * block * size
-    per_row = np.ceil(held / rows_met)
-    if block == 1:
-        multiply = element_cycles(np.ceil(rows_met / chip.worker_contexts), per_row, columns, size, chip)
-        zero = np.zeros_like(multiply)
-    else:
-        multiply = block_cycles(rows_met, per_row, -(-columns // chip.worker_contexts), block, size, chip)
-        zeroed = partial_size == 4 and block > 4
-        zero = zero_cycles(rows_met * block * columns * partial_size, chip) * float(zeroed)
-    output_bytes = rows_met * columns * partial_size * block
-    sources = np.maximum(1, np.ceil((row_met * bands + _spread(row_met, bands)) * depth / met))
+    within = share.depth * block * columns * size <= 65535 * (1 if block == 1 else 8 * block)
+    dense_bytes = columns * share.columns_met * block * size
+    value_bytes = share.blocks * block * block * size
+    multiply, zero = _vertices(work, chip, share, columns)
+    output_bytes = share.rows_met * columns * partial_size * block
+    sources = np.maximum(
+        1, np.ceil((share.row_met * bands + _spread(share.row_met, bands)) * share.depth / share.met)
+    )
     partial_bytes = np.ceil(output_bytes * (sources - 1) / sources)
     outputs = np.ceil(output_bytes / partial_size / sources)
     word = chip.exchange_bytes_per_cycle
     values = np.where(slices > 1, np.ceil(value_bytes / word), 0.0)
     if work.dynamic:
         # their positions travel with them
-        values, multiply = _DYNAMIC * (values + held * 4 / word), _DYNAMIC * multiply
+        values, multiply = _DYNAMIC * (values + share.blocks * 4 / word), _DYNAMIC * multiply
     shape = np.broadcast_shapes(slices.shape, bands.shape)
 
     def full(values: Floats) -> Floats:
@@ -216,15 +242,32 @@ def _candidates(work: SparseMatMul, chip: Chip) -> _Candidates:
         bands=np.broadcast_to(bands, shape),
         tiles=np.minimum(slices * bands * in_band, chip.tiles),
         # neighbours take the same rows; gaps between the rows of a band keep the bus waiting
-        gather=full(np.ceil(dense_bytes / (word * chip.tiles_per_exchange_bus)) * (met / columns_met)),
+        gather=full(
+            np.ceil(dense_bytes / (word * chip.tiles_per_exchange_bus)) * (share.met / share.columns_met)
+        ),
         values=full(values),
         multiply=full(multiply),
         zero=full(zero),
         partials=full(np.ceil(partial_bytes / word)),
         reduce=full(np.where(sources > 1, reduce_cycles(outputs, sources, size, partial_size, chip), 0.0)),
         temporary=full(np.maximum(dense_bytes + value_bytes + output_bytes, partial_bytes + output_bytes)),
-        valid=np.broadcast_to(valid, shape),
+        valid=np.broadcast_to((slices * bands <= chip.tiles // pair) & within, shape),
     )
+
+
+def _vertices(work: SparseMatMul, chip: Chip, share: _Shares, columns: Integers) -> tuple[Floats, Floats]:
+    """Cycles of the products, and of clearing what they are added to."""
+    size, partial_size, block = item_bytes(work.dtype), item_bytes(work.partials), work.block
+    per_row = np.ceil(share.blocks / share.rows_met)
+    if block == 1:
+        rows = np.ceil(share.rows_met / chip.worker_contexts)
+        multiply = element_cycles(rows, per_row, columns, size, chip)
+        return multiply, np.zeros_like(multiply)
+    on_worker = -(-columns // chip.worker_contexts)
+    multiply = block_cycles(share.rows_met, per_row, on_worker, block, size, chip)
+    zeroed = partial_size == 4 and block > 4
+    zero = zero_cycles(share.rows_met * block * columns * partial_size, chip) * float(zeroed)
+    return multiply, zero
 
 
 def _spread(probability: Floats, number: Floats | Integers) -> Floats:

@@ -19,6 +19,7 @@ from tremula.view import (
     op_answers,
     program_answers,
     search_answers,
+    step_answers,
     summary_answers,
     variable_answers,
 )
@@ -46,9 +47,9 @@ _MAKERS: Mapping[str, _Maker] = {
     "search": search_answers.search_answer,
     "execution": execution_answers.execution_answer,
     "execution_stages": execution_answers.stages_answer,
-    "execution_selection": execution_answers.selection_answer,
-    "execution_search": execution_answers.search_answer,
-    "execution_step": execution_answers.step_answer,
+    "execution_selection": step_answers.selection_answer,
+    "execution_search": step_answers.search_answer,
+    "execution_step": step_answers.step_answer,
 }
 
 #: the questions that there are

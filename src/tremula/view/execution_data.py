@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tremula.profile import Profile
-from tremula.view.execution_answers import default_run, execution_answer, lanes, stages_answer
+from tremula.view.execution_answers import execution_answer, stages_answer
 from tremula.view.frame_answers import frame_rows, selected_rows
+from tremula.view.lanes import default_run, lanes
 from tremula.view.parameters import Parameters
 
 #: what a page keeps

@@ -8,7 +8,14 @@ from typing import Any
 
 import pytest
 import torch
-from tests.apps.tutorials.tutorial_page import load, losses_in
+from tests.apps.tutorials.tutorial_page import QUICK, load, losses_in
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs run in the quick form, and are modelled only when asked."""
+    for name, value in QUICK.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture

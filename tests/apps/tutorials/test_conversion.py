@@ -23,7 +23,6 @@ from tests.apps.tutorials.tutorial_page import (
     ESTIMATES,
     PAGE,
     PROGRAMS,
-    QUICK,
     SHORT,
     SHOWN,
     STEPS,
@@ -40,11 +39,7 @@ from tests.apps.tutorials.tutorial_page import (
 from tremula.cli.main import main
 from tremula.profile import Profile
 
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in QUICK.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import torch
 from tests.apps.tutorials.tutorial_page import (
     PAGE,
     PROGRAMS,
-    QUICK,
     blocks,
     cut,
     load,
@@ -24,11 +23,7 @@ from torch import nn
 
 import poptorch
 
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in QUICK.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 def quoted(text: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,19 +14,10 @@ from tremula.schedule.deployment import Deployment
 from tremula.schedule.relayout import relayout
 from tremula.study.split.search import find_split
 
-ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture
-def benchmarks(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A module of the benchmarks by its name."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
-
 
 @pytest.mark.slow
-def test_bert_large_does_not_fit_on_one_ipu_and_does_on_two(benchmarks: Any) -> None:
-    capturing = benchmarks("models.capturing")
+def test_bert_large_does_not_fit_on_one_ipu_and_does_on_two(benchmark: Any) -> None:
+    capturing = benchmark("models.capturing")
     recipe = capturing.Recipe("bert", (("size", "large"), ("task", "squad")), "fp16", batch=4)
     program, segments = capturing.captured_in_segments(recipe)
     deployment = Deployment(proportions={-1: 0.2}, partials="fp16")
@@ -43,8 +32,8 @@ def test_bert_large_does_not_fit_on_one_ipu_and_does_on_two(benchmarks: Any) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ResNet-50 training, 8 replicas", "bert training_perfpage-029"])
-def test_splits_are_no_worse_than_those_made_by_hand(benchmarks: Any, name: str) -> None:
-    splits = benchmarks("splits")
+def test_splits_are_no_worse_than_those_made_by_hand(benchmark: Any, name: str) -> None:
+    splits = benchmark("splits")
     row = next(each for each in splits.rows() if each.name == name)
     outcome, by_hand, found = splits.evaluate(row)
     assert found.imbalance < 0.15

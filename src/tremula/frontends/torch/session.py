@@ -23,7 +23,7 @@ from tremula.frontends.torch.execute.memory_format import channels_last_paramete
 from tremula.frontends.torch.execute.precision import Precision
 from tremula.frontends.torch.graphs.names import Names
 from tremula.frontends.torch.graphs.program import TorchProgram
-from tremula.frontends.torch.joining import join, random_state
+from tremula.frontends.torch.join_instances import join, random_state
 from tremula.frontends.torch.optimize.fused import fused_update
 from tremula.frontends.torch.optimize.loss_scale import loss_scale
 from tremula.frontends.torch.optimize.rules import hyper_tensors, initial_state

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
 import tensorflow as tf
 import torch
 
-ROOT = Path(__file__).parents[4]
 #: small enough for a test, with every kind of layer that the shipped cases have
 SIZES: list[tuple[str, dict[str, Any]]] = [
     ("keras_mnist", {}),
@@ -22,13 +19,6 @@ SIZES: list[tuple[str, dict[str, Any]]] = [
     ("bert", {"layers": 1, "vocabulary": 1000, "task": "squad"}),
     ("unet", {"image": 188, "width": 8}),
 ]
-
-
-@pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Imports modules of the benchmark, which lies outside the package."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return lambda name: importlib.import_module(f"benchmarks.{name}")
 
 
 @pytest.mark.parametrize(("model", "arguments"), SIZES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import tomllib
 from pathlib import Path
@@ -17,9 +16,8 @@ SIZES: dict[str, dict[str, int]] = tomllib.loads((ROOT / "benchmarks" / "network
 
 
 @pytest.fixture
-def networks(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.networks_keras").NETWORKS
+def networks(benchmark: Any) -> Any:
+    return benchmark("networks_keras").NETWORKS
 
 
 def test_all_networks_are_there(networks: Any) -> None:

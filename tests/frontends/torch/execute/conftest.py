@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,9 @@ from torch import nn
 from torch.nn import functional
 
 import poptorch
+from tremula.frontends.torch.session import Session
+from tremula.frontends.torch.settings import SessionSettings
+from tremula.frontends.torch.structure import flattenTensorStructure
 
 
 class _Dense(nn.Module):
@@ -60,6 +64,19 @@ def data() -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:
         return torch.randn(shape, generator=generator), torch.randint(0, 4, (batch,), generator=generator)
 
     return make
+
+
+@pytest.fixture
+def session() -> Callable[..., Session]:
+    """Captures and loads a model for inference, without a shim: settings by name, and a micro-batch."""
+
+    def load(model: nn.Module, *inputs: torch.Tensor, **settings: Any) -> Session:
+        made = Session(SessionSettings(False, **settings))
+        names = [f"input/{number}" for number in range(len(inputs))]
+        made.compile(model, lambda values: model(*values), list(inputs), names, flattenTensorStructure)
+        return made
+
+    return load
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tremula.frontends.torch.execute import kernels, kernels_forms
+from tremula.frontends.torch.execute import convolution_forms, kernels
 from tremula.frontends.torch.execute.compile_request import cxx_compiler
-from tremula.frontends.torch.execute.kernels_forms import Problem
+from tremula.frontends.torch.execute.convolution_forms import Problem
 from tremula.frontends.torch.package import allowed_ops
 
 ATEN = torch.ops.aten
@@ -153,15 +153,15 @@ def test_backward_forms_give_the_same_gradients(problem, wanted):
 
 
 def test_slabs_are_offered_wherever_there_are_two_results_in_depth():
-    assert kernels_forms.can_be_cut(_problem())
-    assert kernels_forms.can_be_cut(_problem(extent=3))
-    assert not kernels_forms.can_be_cut(_problem(extent=1))
+    assert convolution_forms.can_be_cut(_problem())
+    assert convolution_forms.can_be_cut(_problem(extent=3))
+    assert not convolution_forms.can_be_cut(_problem(extent=1))
 
 
 def test_a_slab_that_would_read_nothing_but_padding_is_not_made():
     problem = Problem((1, 2, 1, 4, 4), (3, 2, 1, 1, 1), (1, 3, 3, 4, 4), (3, 1, 1), (3, 0, 0), (1, 1, 1))
-    assert kernels.candidates(problem, for_compiler=True) == (kernels_forms.forward_as_is,)
-    assert kernels.candidates(replace(problem, wanted=MASKS[0])) == (kernels_forms.backward_as_is,)
+    assert kernels.candidates(problem, for_compiler=True) == (convolution_forms.forward_as_is,)
+    assert kernels.candidates(replace(problem, wanted=MASKS[0])) == (convolution_forms.backward_as_is,)
     for form in kernels.candidates(problem):
         _agree(problem, form)
 

@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import nn
 
-import poptorch
 from tremula.frontends.torch.execute import packing, products
 
 pytestmark = pytest.mark.skipif(not torch._C._has_mkldnn, reason="this torch has no oneDNN")
@@ -65,30 +64,30 @@ def packings(monkeypatch):
     ],
     ids=["relu", "gelu", "tanh form of gelu", "silu", "tanh", "sigmoid"],
 )
-def test_results_are_those_of_the_plain_model(activation, packings):
+def test_results_are_those_of_the_plain_model(activation, packings, session):
     model = Residual(activation).eval()
     x = torch.randn(2, 8, 64, 64)
-    wrapped = poptorch.inferenceModel(model, poptorch.Options().showCompilationProgressBar(False))
-    for found, wanted in zip(wrapped(x), model(x), strict=True):
+    loaded = session(model, x)
+    for found, wanted in zip(loaded.run([x])[0], model(x), strict=True):
         torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
     assert packings == [4], "all but the convolution with one by one taps, which is small"
 
 
-def test_changed_weights_are_packed_anew(packings):
+def test_changed_weights_are_packed_anew(packings, session):
     model = Residual(torch.relu).eval()
     x = torch.randn(2, 8, 64, 64)
-    wrapped = poptorch.inferenceModel(model, poptorch.Options().showCompilationProgressBar(False))
-    before = wrapped(x)[0]
+    loaded = session(model, x)
+    before = loaded.run([x])[0][0]
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(1.5)
-    wrapped.copyWeightsToDevice()
-    after = wrapped(x)[0]
+    loaded.executable.write_state({name: value.detach() for name, value in model.named_parameters()})
+    after = loaded.run([x])[0][0]
     torch.testing.assert_close(after, model(x)[0], rtol=1e-4, atol=1e-4)
     assert not torch.allclose(before, after)
 
 
-def test_a_value_that_is_used_twice_is_kept(packings):
+def test_a_value_that_is_used_twice_is_kept(session):
     class Twice(nn.Module):
         def __init__(self):
             super().__init__()
@@ -100,15 +99,15 @@ def test_a_value_that_is_used_twice_is_kept(packings):
 
     model = Twice().eval()
     x = torch.randn(64, 256)
-    wrapped = poptorch.inferenceModel(model, poptorch.Options().showCompilationProgressBar(False))
-    for found, wanted in zip(wrapped(x), model(x), strict=True):
+    loaded = session(model, x)
+    for found, wanted in zip(loaded.run([x])[0], model(x), strict=True):
         torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
 
 
-def test_nothing_is_packed_where_memory_is_short(packings, monkeypatch):
+def test_nothing_is_packed_where_memory_is_short(packings, session, monkeypatch):
     monkeypatch.setattr(packing, "free_memory", lambda: 1000)
     model = Residual(torch.relu).eval()
     x = torch.randn(2, 8, 64, 64)
-    wrapped = poptorch.inferenceModel(model, poptorch.Options().showCompilationProgressBar(False))
-    torch.testing.assert_close(wrapped(x)[0], model(x)[0], rtol=1e-4, atol=1e-4)
+    loaded = session(model, x)
+    torch.testing.assert_close(loaded.run([x])[0][0], model(x)[0], rtol=1e-4, atol=1e-4)
     assert packings == [0]

@@ -31,14 +31,12 @@ def test_small_updates_survive_in_half_only_with_stochastic_rounding():
     assert abs(train(True) - 0.98) < 0.01
 
 
-def test_a_model_repeats_its_roundings_under_a_seed():
+def test_a_model_repeats_its_roundings_under_a_seed(session):
     def run(seed: int) -> list[float]:
         torch.manual_seed(0)
-        options = poptorch.Options().randomSeed(seed)
-        options.Precision.enableStochasticRounding(True)
-        model = poptorch.inferenceModel(torch.nn.Linear(64, 16).half(), options)
         x = torch.linspace(-1, 1, 256).view(4, 64).half()
-        return [model(x).tolist() for _ in range(2)]
+        model = session(torch.nn.Linear(64, 16).half(), x, seed=seed, stochastic_rounding=True)
+        return [model.run([x])[0][0].tolist() for _ in range(2)]
 
     assert run(1) == run(1)
     assert run(1) != run(2)
@@ -46,26 +44,23 @@ def test_a_model_repeats_its_roundings_under_a_seed():
     assert first != second
 
 
-def test_half_partials_cost_accuracy():
+def test_half_partials_cost_accuracy(session):
     torch.manual_seed(0)
     layer = torch.nn.Linear(512, 64, bias=False).half()
     x = torch.rand(8, 512).half()
     exact = x.double() @ layer.weight.detach().double().T
 
-    def error(partials: torch.dtype) -> float:
-        options = poptorch.Options()
-        options.Precision.setPartialsType(partials)
-        return (poptorch.inferenceModel(layer, options)(x).double() - exact).abs().mean().item()
+    def error(half_partials: bool) -> float:
+        (found,) = session(layer, x, half_partials=half_partials).run([x])[0]
+        return (found.double() - exact).abs().mean().item()
 
-    assert error(torch.float) < error(torch.half) < 0.01
+    assert error(False) < error(True) < 0.01
 
 
-def test_statistics_in_half_are_written_with_and_without_stochastic_rounding():
+def test_statistics_in_half_are_written_with_and_without_stochastic_rounding(session):
+    x = torch.tensor([[1.0, 10.0], [3.0, 30.0]]).half()
     for stochastic in (False, True):
         norm = torch.nn.BatchNorm1d(2, momentum=1.0).half()
-        options = poptorch.Options().randomSeed(0)
-        options.Precision.enableStochasticRounding(stochastic)
-        model = poptorch.inferenceModel(norm, options)
-        model(torch.tensor([[1.0, 10.0], [3.0, 30.0]]).half())
-        model.copyWeightsToHost()
-        assert model.model.running_mean.tolist() == [2.0, 20.0]
+        model = session(norm, x, seed=0, stochastic_rounding=stochastic)
+        model.run([x])
+        assert model.executable.read_state()["running_mean"].tolist() == [2.0, 20.0]

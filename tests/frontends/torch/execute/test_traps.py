@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-import poptorch
+from tremula.errors import Error
 
 
 class Divide(torch.nn.Module):
@@ -16,12 +16,6 @@ class Compare(torch.nn.Module):
         return x > y
 
 
-def model(module, enabled):
-    options = poptorch.Options()
-    options.Precision.enableFloatingPointExceptions(enabled)
-    return poptorch.inferenceModel(module, options)
-
-
 @pytest.mark.parametrize(
     ("module", "x", "y"),
     [
@@ -31,12 +25,14 @@ def model(module, enabled):
         (Compare(), [1.0], [float("nan")]),
     ],
 )
-def test_each_exception_is_trapped_and_names_the_line(module, x, y):
-    arguments = torch.tensor(x), torch.tensor(y)
-    with pytest.raises(poptorch.Error, match=r"Floating-point exception.*test_traps\.py:\d+ in forward"):
-        model(module, True)(*arguments)
-    model(module, False)(*arguments)
+def test_each_exception_is_trapped_and_names_the_line(session, module, x, y):
+    arguments = [torch.tensor(x), torch.tensor(y)]
+    with pytest.raises(Error, match=r"Floating-point exception.*test_traps\.py:\d+ in forward"):
+        session(module, *arguments, trap_floating_point=True).run(arguments)
+    session(module, *arguments).run(arguments)
 
 
-def test_ordinary_numbers_pass():
-    assert model(Divide(), True)(torch.tensor([1.0]), torch.tensor([4.0])).item() == 0.25
+def test_ordinary_numbers_pass(session):
+    arguments = [torch.tensor([1.0]), torch.tensor([4.0])]
+    (quotient,) = session(Divide(), *arguments, trap_floating_point=True).run(arguments)[0]
+    assert quotient.item() == 0.25

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tremula import log
-from tremula.device.look import look
+from tremula.device.modelling import model_program
 from tremula.device.settings import DeviceSettings
 from tremula.distributed import launch_environment
 from tremula.frontends.tensorflow import flags
@@ -101,7 +101,7 @@ class FirstRun:
             engine_options=active.engine_options(),
             front_end="tensorflow",
         )
-        found = look(settings, lambda: modelled, self._advise, self._entry)
+        found = model_program(settings, lambda: modelled, self._advise, self._entry)
         if found is not None and flags.flag("log_cycle_count") >= 0:
             found.estimate  # noqa: B018 - runs are to be logged with their cycles
         return found

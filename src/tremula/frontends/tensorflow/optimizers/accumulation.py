@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
-from tremula.frontends.tensorflow import failing, loops
+from tremula.frontends.tensorflow import failing_ops, loops
 from tremula.frontends.tensorflow.ops import facts
 from tremula.frontends.tensorflow.optimizers.loop_state import current_loop
 from tremula.frontends.tensorflow.optimizers.mapping import CrossReplicaOptimizer
@@ -245,7 +245,7 @@ def _check_iterations(count: int) -> list[Any]:
     iterations = loops.iterations()
     if iterations is None:
         return []
-    return failing.unless(
+    return failing_ops.unless(
         iterations % count == 0,
         f"Detected a gradient accumulation operation with {count} mini-batches inside a loop of {iterations} "
         f"iterations, which is not a multiple of that: gradients of the last ones would be lost.",

@@ -115,33 +115,19 @@ def checked(
             "Continuous weight updates are currently not supported: gradients are accumulated."
         )
     serial = batch_serialization_iterations > 1
-    if pipeline_schedule is None:
-        pipeline_schedule = PipelineSchedule.Sequential if serial else PipelineSchedule.Grouped
-    if not isinstance(pipeline_schedule, PipelineSchedule):
-        raise TypeError(
-            f"The given pipeline_schedule is not a member of the PipelineSchedule enumeration: {pipeline_schedule!r}."
-        )
-    if serial and pipeline_schedule is not PipelineSchedule.Sequential:
-        raise NotImplementedError(
-            f"Batch serialization is only supported with the `Sequential` schedule, not with {pipeline_schedule.name}."
-        )
-    recomputation_mode = RecomputationMode.Auto if recomputation_mode is None else recomputation_mode
-    if not isinstance(recomputation_mode, RecomputationMode):
-        raise TypeError(
-            f"The given recomputation_mode is not a member of the RecomputationMode enumeration: "
-            f"{recomputation_mode!r}."
-        )
+    schedule = _schedule(pipeline_schedule, serial)
+    recomputation = _recomputation(recomputation_mode)
     checks.check_stages(computational_stages)
     stages = len(computational_stages)
     checks.check_queues(infeed_queue, outfeed_queue)
     if device_mapping is None:
         device_mapping = [0] * stages if serial else list(range(stages))
     checks.check_mapping(
-        device_mapping, computational_stages, pipeline_schedule, serial, optimizer_function is not None
+        device_mapping, computational_stages, schedule, serial, optimizer_function is not None
     )
     options = {
-        "schedule": pipeline_schedule.name,
-        "recomputation_mode": recomputation_mode.name,
+        "schedule": schedule.name,
+        "recomputation_mode": recomputation.name,
         "device_mapping": list(device_mapping),
         "forward_options": checks.stage_options(
             "forward_propagation_stages_poplar_options", forward_propagation_stages_poplar_options, stages
@@ -164,12 +150,10 @@ def checked(
             "offload_gradient_accumulation_buffers": offload_gradient_accumulation_buffers,
         }  # fmt: skip
     else:
-        for option, value in (
-            ("replicated_optimizer_state_sharding", replicated_optimizer_state_sharding),
-            ("offload_weight_update_variables", offload_weight_update_variables),
-        ):
-            if value:
-                log.no_effect(f"{option} of pipelining_ops.pipeline", "this pipeline is in inference")
+        _say_inference_ignores(
+            replicated_optimizer_state_sharding=replicated_optimizer_state_sharding,
+            offload_weight_update_variables=offload_weight_update_variables,
+        )
     checks.check_outfeed(outfeed_queue, optimizer_function, outfeed_loss, outfeed_mask, accumulate_outfeed)
     return Arguments(
         stages=list(computational_stages),
@@ -181,7 +165,7 @@ def checked(
         outfeed_queue=outfeed_queue,
         optimizer_function=optimizer_function,
         device_mapping=list(device_mapping),
-        schedule=pipeline_schedule,
+        schedule=schedule,
         gradient_dtype=gradient_accumulation_dtype,
         accumulate_captured=gradient_accumulation_for_captured_grads,
         outfeed_loss=outfeed_loss,
@@ -192,6 +176,36 @@ def checked(
         name=name or "pipeline",
         options=options,
     )
+
+
+def _schedule(given: PipelineSchedule | None, serial: bool) -> PipelineSchedule:
+    if given is None:
+        return PipelineSchedule.Sequential if serial else PipelineSchedule.Grouped
+    if not isinstance(given, PipelineSchedule):
+        raise TypeError(
+            f"The given pipeline_schedule is not a member of the PipelineSchedule enumeration: {given!r}."
+        )
+    if serial and given is not PipelineSchedule.Sequential:
+        raise NotImplementedError(
+            f"Batch serialization is only supported with the `Sequential` schedule, not with {given.name}."
+        )
+    return given
+
+
+def _recomputation(given: RecomputationMode | None) -> RecomputationMode:
+    if given is None:
+        return RecomputationMode.Auto
+    if not isinstance(given, RecomputationMode):
+        raise TypeError(
+            f"The given recomputation_mode is not a member of the RecomputationMode enumeration: {given!r}."
+        )
+    return given
+
+
+def _say_inference_ignores(**options: bool | None) -> None:
+    for option, value in options.items():
+        if value:
+            log.no_effect(f"{option} of pipelining_ops.pipeline", "this pipeline is in inference")
 
 
 def as_count(count: Any) -> Any:

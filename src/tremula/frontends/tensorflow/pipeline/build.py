@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow.compat.v2 as tf
 from tensorflow.python.eager import record
 
-from tremula.frontends.tensorflow import failing
+from tremula.frontends.tensorflow import failing_ops
 from tremula.frontends.tensorflow.ops import facts as op_facts
 from tremula.frontends.tensorflow.pipeline import accumulate, facts
 from tremula.frontends.tensorflow.pipeline.arguments import Arguments, as_count, checked
@@ -128,7 +128,7 @@ def _build(arguments: Arguments) -> Any:
     context.need_ipus(arguments.ipus)
     inputs = [tf.convert_to_tensor(tensor) for tensor in arguments.inputs]
     count = as_count(arguments.count)
-    check = failing.unless(
+    check = failing_ops.unless(
         count % arguments.divisor == 0 if isinstance(count, int) else tf.equal(count % arguments.divisor, 0),
         f"The number of iterations of the pipeline must be a multiple of {arguments.divisor}: with the schedule "
         f"{arguments.schedule.name} and {len(arguments.stages)} stages, gradient_accumulation_count has to be. It is "

@@ -13,8 +13,6 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import tensorflow.compat.v2 as tf
-from tensorflow.core.framework import attr_value_pb2
-from tensorflow.python.framework import func_graph as func_graphs
 from tensorflow.python.ops import control_flow_util_v2, gen_functional_ops, handle_data_util
 
 from tremula.frontends.tensorflow.replicas import analysis
@@ -28,13 +26,11 @@ from tremula.frontends.tensorflow.replicas.collectives import (
     check_group_of,
 )
 from tremula.frontends.tensorflow.replicas.instances import Exchange
+from tremula.frontends.tensorflow.replicas.op_copies import build_function, copy_op, last_name
+from tremula.frontends.tensorflow.replicas.reductions import JOINS, after_sum, before_sum, summed
 
 #: a value on the replicas that are copied: one tensor that they share, or a list with one for each
 Value = Any
-#: names of other ops mean nothing in another graph
-_DROPPED = frozenset({"_class", "_output_shapes"})
-#: spreads the numbers of replicas over seeds
-_SEED_STEP = 0x9E3779B1
 
 
 class Lowering:
@@ -72,7 +68,7 @@ class Lowering:
             if _is_whole_sum(ops[0]) and self._exchange is not None:
                 totals = self._exchange.sums([self._local_part(op, values[op.inputs[0].ref()]) for op in ops])
                 for op, total in zip(ops, totals, strict=True):
-                    whole = _after_sum(_kind(op), total, self._exchange.replicas)
+                    whole = after_sum(_kind(op), total, self._exchange.replicas)
                     values[op.outputs[0].ref()] = whole
                     controls[op] = whole.op
                 continue
@@ -98,7 +94,7 @@ class Lowering:
             return results
         if analysis.is_outfeed(op):
             stacked = [inputs[0], *(self._stack(value) for value in inputs[1:])]
-            done = _create(op, stacked, _flat(before))
+            done = copy_op(op, stacked, _flat(before))
             controls[op] = done
             return []
         kind = op.type
@@ -128,7 +124,7 @@ class Lowering:
         if once and not op.outputs:
             once = not op._is_stateful or op.type in analysis.SAME_EVERYWHERE
         if (once and not draws) or len(self._replicas) == 0:
-            done = _create(op, inputs, _flat(before))
+            done = copy_op(op, inputs, _flat(before))
             controls[op] = done
             return list(done.outputs)
         chained = op.type == "IteratorGetNext"
@@ -139,7 +135,7 @@ class Lowering:
                 waits.append(copies[-1])
             differs = analysis.has_own_state(op) or (draws and not self._same_streams)
             copies.append(
-                _create(
+                copy_op(
                     op,
                     [_of(value, position) for value in inputs],
                     _flat(waits),
@@ -166,7 +162,7 @@ class Lowering:
         group = int(size) or count
         check_group_of(int(size), total)
         copies = [_of(inputs[0], position) for position in range(count)]
-        join = _JOINS.get(kind, _sum)
+        join = JOINS.get(kind, summed)
         if self._exchange is not None and self._exchange.reaches_over(int(size)):
             everywhere = int(size) or self._exchange.replicas
             if everywhere < self._exchange.replicas:
@@ -175,7 +171,7 @@ class Lowering:
                 whole = self._exchange.gather(join(copies))
             else:  # reductions over all replicas are steps of their own (`copy`), unless their group has that size
                 (whole,) = self._exchange.sums([self._local_part(op, inputs[0])])
-                whole = _after_sum(kind, whole, total)
+                whole = after_sum(kind, whole, total)
             return whole if not int(size) else [whole] * count
         if group >= count:
             return join(copies)
@@ -186,7 +182,7 @@ class Lowering:
         """What this instance adds to a reduction over all replicas of the run."""
         total = len(self._replicas) if self._exchange is None else self._exchange.replicas
         copies = [_of(value, position) for position in range(len(self._replicas))]
-        return _sum([_before_sum(_kind(op), copy, total) for copy in copies])
+        return summed([before_sum(_kind(op), copy, total) for copy in copies])
 
     def _in_order(self) -> AbstractContextManager[list[Any]]:
         """What is made inside comes after the exchanges with other instances before it."""
@@ -231,7 +227,7 @@ class Lowering:
                 build_function("body", iterate, flat),
                 output_shapes=[tensor.shape for value in inputs for tensor in _flat([value])],
                 parallel_iterations=1,
-                name=_last_name(op),
+                name=last_name(op),
             )
         )
         control_flow_util_v2.maybe_set_lowering_attr(loop)
@@ -301,95 +297,3 @@ def _packed(tensors: list[Any], like: Sequence[Value]) -> list[Value]:
 def _operations(values: Sequence[Value]) -> Value:
     """The ops of some values: a tuple, which all replicas share."""
     return tuple(tensor.op for tensor in _flat(values))
-
-
-def _sum(copies: list[Any]) -> Any:
-    total = copies[0]
-    for copy in copies[1:]:
-        total = total + copy
-    return total
-
-
-def _mean(copies: list[Any]) -> Any:
-    count = len(copies)
-    return _after_sum(MEAN, _sum([_before_sum(MEAN, copy, count) for copy in copies]), count)
-
-
-def _before_sum(kind: str, value: Any, count: int) -> Any:
-    """A value that is summed: for a mean of halves its part, since their sum may overflow where the mean does not."""
-    if kind == MEAN and count > 1 and value.dtype == tf.float16:
-        return value / tf.cast(count, value.dtype)
-    return value
-
-
-def _after_sum(kind: str, total: Any, count: int) -> Any:
-    """What a reduction gives for the sum of `count` values."""
-    dtype = total.dtype
-    if kind != MEAN or count == 1 or dtype == tf.float16:
-        return total
-    return total / tf.cast(count, dtype) if dtype.is_floating or dtype.is_complex else total // count
-
-
-_JOINS: dict[str, Callable[[list[Any]], Any]] = {GATHER: lambda copies: tf.concat(copies, 0), MEAN: _mean}
-
-
-def _create(op: Any, inputs: Sequence[Any], waits: Sequence[Any], replica: int | None = None) -> Any:
-    """A copy of `op` in the current graph; with `replica`, its random stream or state is that replica's."""
-    graph = tf.compat.v1.get_default_graph()
-    attributes = {
-        key: value
-        for key, value in op.node_def.attr.items()
-        if key not in _DROPPED and key != COLLECTIVE_ATTRIBUTE
-    }
-    if replica and analysis.has_own_state(op):
-        own = attributes["shared_name"].s + f", replica {replica}".encode()
-        attributes["shared_name"] = attr_value_pb2.AttrValue(s=own)
-    elif replica and (attributes["seed"].i or attributes["seed2"].i):
-        seed = (attributes["seed2"].i + replica * _SEED_STEP) & 0x7FFFFFFF
-        attributes["seed2"] = attr_value_pb2.AttrValue(i=seed or 1)
-    for name in analysis.function_names(op):
-        # a session knows the functions of its own graph alone
-        function = _find_function(op.graph, name)
-        if function is not None:
-            graph._add_function_recursive(function)
-    with tf.control_dependencies(list(waits)), tf.device(op.device or None):
-        made = graph._create_op_internal(
-            op.type, list(inputs), [t.dtype for t in op.outputs], name=_last_name(op), attrs=attributes,
-            op_def=op.op_def,
-        )  # fmt: skip
-    for source, target in zip(op.outputs, made.outputs, strict=True):
-        handle_data_util.copy_handle_data(source, target)
-    return made
-
-
-def _find_function(graph: Any, name: str) -> Any:
-    """A function that an op of a graph calls, from the graph or one around it; None if no graph has it."""
-    while graph is not None:
-        function = graph._get_function(name)
-        if function is not None:
-            return function
-        graph = getattr(graph, "outer_graph", None)
-    return None
-
-
-def _last_name(op: Any) -> str:
-    """The last part of an op's name; a name may not begin with an underscore."""
-    return op.name.rpartition("/")[2].lstrip("_") or op.type
-
-
-def build_function(name: str, build: Callable[..., Any], like: Sequence[Any]) -> Any:
-    """A function of the graph that is built by `build`, for arguments like these."""
-    graph = func_graphs.func_graph_from_py_func(
-        control_flow_util_v2.unique_fn_name(tf.compat.v1.get_default_graph().get_name_scope(), name),
-        lambda *tensors: _with_handles(build, like, tensors),
-        [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in like],
-        {},
-        add_control_dependencies=True,
-    )
-    return control_flow_util_v2.create_new_tf_function(graph)
-
-
-def _with_handles(build: Callable[..., Any], like: Sequence[Any], tensors: Sequence[Any]) -> Any:
-    for source, target in zip(like, tensors, strict=True):
-        handle_data_util.copy_handle_data(source, target)
-    return build(*tensors)

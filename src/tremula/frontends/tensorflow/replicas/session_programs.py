@@ -21,7 +21,7 @@ from tremula.frontends.tensorflow.config import active
 from tremula.frontends.tensorflow.dialect.device_words import COMPILED_KIND, COMPILED_NEVER_RAN
 from tremula.frontends.tensorflow.replicas import context, instances
 from tremula.frontends.tensorflow.replicas.analysis import Analysis, is_compiled
-from tremula.frontends.tensorflow.replicas.lowering import build_function
+from tremula.frontends.tensorflow.replicas.op_copies import build_function
 from tremula.frontends.tensorflow.replicas.program import build_on_replicas
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from tremula.frontends.tensorflow.capture.nodes import Node, Value
 from tremula.lowering.operand import Operand as AnyOperand
 from tremula.lowering.operand import dense_strides
 from tremula.lowering.products import partials
+from tremula.lowering.unknown import unknown
 from tremula.program.lowered import Kind, Lowered, LoweringSettings
 from tremula.program.op import Phase
 from tremula.program.work import Unknown, Work
@@ -214,11 +215,4 @@ class Call:
         """What no planner knows is costed by what it reads and writes."""
         names = set(self.reads())
         read = [self.facts.operand(value) for value in self.node.inputs if value.name in names]
-        dtypes = [o.dtype for o in (*self.outputs, *read)]
-        work = Unknown(
-            operation=self.type,
-            read_elements=sum(o.distinct for o in read),
-            written_elements=sum(o.elements for o in self.outputs),
-            dtype=dtypes[0] if dtypes else "fp32",
-        )
-        return self.lowered((work,))
+        return self.lowered((unknown(self.type, read, self.outputs),))

@@ -26,21 +26,19 @@ from tremula.frontends.torch.execute.compile_request import (
 )
 from tremula.frontends.torch.execute.compiled import load
 from tremula.frontends.torch.execute.folding import drop_detached, drop_unused
-from tremula.frontends.torch.execute.forms import (
-    Chunks,
-    CompiledForm,
-    End,
-    Form,
-    RunContext,
-    turn_arguments,
-    update_arguments,
-)
+from tremula.frontends.torch.execute.forms import CompiledForm, End, Form
 from tremula.frontends.torch.execute.index_checks import IndexChecks, index_checks
 from tremula.frontends.torch.execute.kernels import pick_kernels
 from tremula.frontends.torch.execute.memory_format import allow_any_order, channels_last_parameters
 from tremula.frontends.torch.execute.products import pick_products
+from tremula.frontends.torch.execute.run_context import (
+    Chunks,
+    RunContext,
+    turn_arguments,
+    update_arguments,
+)
 from tremula.frontends.torch.execute.trial import Verdict, enough_memory, tried
-from tremula.frontends.torch.execute.whole import WholeStep, op_count, whole_step
+from tremula.frontends.torch.execute.whole_step import WholeStep, op_count, whole_step
 from tremula.frontends.torch.execute.widening import expand_roundings
 from tremula.invariants import present
 from tremula.private_files import Untrusted

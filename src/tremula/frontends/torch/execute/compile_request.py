@@ -20,7 +20,7 @@ from tremula import __version__
 from tremula.cache.keys import key_of
 from tremula.frontends.torch.graphs.program import tensors_of
 from tremula.frontends.torch.package import allowed_ops
-from tremula.frontends.torch.package.graph_data import encode_operand
+from tremula.frontends.torch.package.operand_data import encode_operand
 from tremula.frontends.torch.package.plain_data import NotData, dtype_name, encode
 
 #: part of every key: raise it when the same request would be compiled to something else

@@ -163,7 +163,7 @@ def read_graph(
     from torch import fx
 
     from tremula.frontends.torch.package.allowed_ops import operator_of
-    from tremula.frontends.torch.package.graph_data import operand_tags
+    from tremula.frontends.torch.package.operand_data import operand_tags
     from tremula.frontends.torch.package.plain_data import DTYPES, decode
 
     graph = fx.Graph()

@@ -17,7 +17,7 @@ from tremula.frontends.torch.execute.buckets import Reduction
 from tremula.frontends.torch.execute.choice import Choice, ChoiceReport
 from tremula.frontends.torch.execute.device_state import DeviceState, TrainingState
 from tremula.frontends.torch.execute.folding import folded
-from tremula.frontends.torch.execute.forms import QuickForm, RunContext
+from tremula.frontends.torch.execute.forms import QuickForm
 from tremula.frontends.torch.execute.lower import lower
 from tremula.frontends.torch.execute.memory_format import channels_last_parameters
 from tremula.frontends.torch.execute.outputs import OutputCollector
@@ -25,6 +25,7 @@ from tremula.frontends.torch.execute.packing import packed
 from tremula.frontends.torch.execute.precision import DEFAULT_PRECISION, Precision, follow
 from tremula.frontends.torch.execute.random_state import RandomState
 from tremula.frontends.torch.execute.rollback import Rollback
+from tremula.frontends.torch.execute.run_context import RunContext
 from tremula.frontends.torch.execute.shared_update import EarlyStep, SharedUpdate, can_copy
 from tremula.frontends.torch.execute.threads import choose_threads
 from tremula.frontends.torch.graphs.program import TorchProgram

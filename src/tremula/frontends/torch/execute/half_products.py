@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import fx
 
-from tremula.frontends.torch.execute.kernels_forms import Ops
+from tremula.frontends.torch.execute.convolution_forms import Ops
 from tremula.frontends.torch.graphs.program import tensors_of
 
 _ATEN = torch.ops.aten

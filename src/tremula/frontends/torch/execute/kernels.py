@@ -1,6 +1,5 @@
-"""Which of the host's kernels compute three-dimensional convolutions of one sample: the forms of `kernels_forms` are
-timed against the host's own choice, once per problem and process, and the graph is rewritten where one is clearly
-faster.
+"""Which of the host's kernels compute three-dimensional convolutions of one sample: `convolution_forms` are timed
+against the host's own choice, once per problem and process, and the graph is rewritten where one is clearly faster.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import Any
 import torch
 from torch import fx
 
-from tremula.frontends.torch.execute import kernels_forms as forms
+from tremula.frontends.torch.execute import convolution_forms as forms
+from tremula.frontends.torch.execute.convolution_forms import Problem
 from tremula.frontends.torch.execute.insertion import InGraph
-from tremula.frontends.torch.execute.kernels_forms import Problem
 from tremula.frontends.torch.graphs.program import tensors_of
 
 _ATEN = torch.ops.aten

@@ -13,7 +13,7 @@ import torch
 
 from tremula import log
 from tremula.errors import Error
-from tremula.frontends.torch.execute.forms import RunContext
+from tremula.frontends.torch.execute.run_context import RunContext
 
 #: ops that run Python code of the user
 _USER_CODE = frozenset({"tremula::host_call", "tremula::custom", "tremula::custom_gradient"})

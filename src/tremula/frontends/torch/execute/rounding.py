@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from tremula.frontends.torch.execute.kernels_forms import Ops, Value
+from tremula.frontends.torch.execute.convolution_forms import Ops, Value
 
 _ATEN = torch.ops.aten
 #: mantissa bits that float32 has and float16 has not

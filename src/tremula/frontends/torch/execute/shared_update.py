@@ -15,7 +15,7 @@ from torch import fx
 from tremula.errors import Error
 from tremula.frontends.torch.execute.buckets import Buckets
 from tremula.frontends.torch.execute.device_state import TrainingState
-from tremula.frontends.torch.execute.forms import RunContext
+from tremula.frontends.torch.execute.run_context import RunContext
 from tremula.frontends.torch.graphs.program import TorchProgram, tensors_of
 from tremula.invariants import present
 

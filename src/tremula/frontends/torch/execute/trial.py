@@ -13,8 +13,9 @@ from typing import Any
 
 import torch
 
-from tremula.frontends.torch.execute.forms import Chunks, Form, RunContext
+from tremula.frontends.torch.execute.forms import Form
 from tremula.frontends.torch.execute.memory import free_memory
+from tremula.frontends.torch.execute.run_context import Chunks, RunContext
 
 #: allowed difference, relative to the norm of what is compared
 _TOLERANCE = 1e-3

@@ -25,7 +25,8 @@ from tremula.frontends.torch.optimize.spec import (
     OptimizerSpec,
 )
 from tremula.frontends.torch.package.container import BadData
-from tremula.frontends.torch.package.graph_data import decode_program, encode_program
+from tremula.frontends.torch.package.graph_reading import decode_program
+from tremula.frontends.torch.package.graph_writing import encode_program
 from tremula.frontends.torch.package.plain_data import (
     Fields,
     Tags,

@@ -13,6 +13,7 @@ from torch import fx
 from tremula.frontends.torch.graphs.listing import tensor_name
 from tremula.frontends.torch.graphs.program import GraphOp
 from tremula.frontends.torch.rules.operand import Operand, operand
+from tremula.lowering.unknown import unknown
 from tremula.program.lowered import Kind, Lowered, LoweringSettings
 from tremula.program.op import Phase
 from tremula.program.work import Unknown, Work
@@ -163,15 +164,7 @@ class Call:
 
     def unknown(self) -> Lowered:
         """What no planner knows is costed by what it reads and writes."""
-        read = self.tensors()
-        dtypes = [o.dtype for o in (*self.outputs, *read)]
-        work = Unknown(
-            operation=self.op.target,
-            read_elements=sum(o.distinct for o in read),
-            written_elements=sum(o.elements for o in self.outputs),
-            dtype=dtypes[0] if dtypes else "fp32",
-        )
-        return self.lowered((work,))
+        return self.lowered((unknown(self.op.target, self.tensors(), self.outputs),))
 
 
 def _schema(target: Any) -> dict[str, tuple[int, Any]]:

@@ -5,8 +5,8 @@ import itertools
 import pytest
 import torch
 
-from tremula.frontends.torch.execute.forms import turn_arguments, update_arguments
-from tremula.frontends.torch.execute.whole import whole_step
+from tremula.frontends.torch.execute.run_context import turn_arguments, update_arguments
+from tremula.frontends.torch.execute.whole_step import whole_step
 
 
 def _whole(executor):

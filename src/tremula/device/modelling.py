@@ -1,4 +1,4 @@
-"""The chip model's look at a program that is about to run: figures for the log, whether it fits, and its profile."""
+"""What the chip model says of a program that is about to run: figures for the log, whether it fits, and its profile."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tremula.profile.model import Advice
 
 
-def look(
+def model_program(
     settings: DeviceSettings,
     model: Callable[[], ModelledRun],
     advise: Callable[[], Sequence[Advice]],

@@ -1,4 +1,4 @@
-"""A hand on a timeline in a browser: real pointer and key events, and what the page says afterwards."""
+"""A user of a timeline in a browser: real pointer and key events, and what the page says afterwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PIXELS = (
 )
 
 
-class Hand:
+class Pointer:
     """Moves, clicks, drags and types in the page that a browser shows."""
 
     def __init__(self, browser: Any) -> None:
@@ -103,7 +103,7 @@ class Hand:
         self.browser.settle()
 
     def wheel(self, at: tuple[float, float], by: float) -> None:
-        """Turn the wheel; less than 0 is away from the hand."""
+        """Turn the wheel; less than 0 is away from the user."""
         self.mouse("mouseWheel", at, deltaX=0, deltaY=by)
         self.wait("true")
         self.browser.settle()

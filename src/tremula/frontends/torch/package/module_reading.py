@@ -1,48 +1,32 @@
-"""A tree of torch modules as data: class names, plain attributes, parameters and buffers. No pickle.
+"""A tree of torch modules from the data that `module_writing` made.
 
-When a tree is read, a class is looked up only among the modules that the reading process has imported itself
-and must be a `torch.nn.Module`; objects are made without calling any constructor. Where a class or an
-attribute cannot be restored, a stand-in of the same shape takes the model's place.
+A class is looked up only among the modules that the reading process has imported itself and must be a
+`torch.nn.Module`; objects are made without calling any constructor. Where a class or an attribute cannot be restored,
+a stand-in of the same shape takes the model's place.
 """
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import torch
-from torch.nn import functional
 
 from tremula.errors import Error
 from tremula.formatting import plain
 from tremula.frontends.torch.package.container import BadData
-from tremula.frontends.torch.package.plain_data import Fields, NotData, Tags, decode, encode
+from tremula.frontends.torch.package.module_writing import FUNCTIONS, OWN_STATE
+from tremula.frontends.torch.package.plain_data import Fields, Tags, decode
 from tremula.invariants import instance
 
-#: what torch.nn.Module itself keeps in an object
-_OWN = frozenset(vars(torch.nn.Module()))
-_HOOKS = tuple(name for name in sorted(_OWN) if name.endswith("_hooks"))
-#: recurrent layers keep a second list of their weights, which they can make again
-_DERIVED = {torch.nn.RNNBase: ("_flat_weights", "_flat_weight_refs")}
-#: functions that layers keep as attributes
-_FUNCTIONS: dict[str, Any] = {
-    name: getattr(functional, name)
-    for name in (
-        "celu", "elu", "gelu", "glu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_softmax",
-        "logsigmoid", "mish", "normalize", "relu", "relu6", "selu", "sigmoid", "silu", "softmax", "softmin",
-        "softplus", "softsign", "tanh", "tanhshrink",
-    )
-}  # fmt: skip
 _KINDS = {
     name: getattr(inspect.Parameter, name)
     for name in ("POSITIONAL_ONLY", "POSITIONAL_OR_KEYWORD", "VAR_POSITIONAL", "KEYWORD_ONLY", "VAR_KEYWORD")
 }
 
-#: a hook as data, or None if it is not one that can be written down; and back
-EncodeHook = Callable[[Any], Any]
+#: makes a hook of its data
 DecodeHook = Callable[[Any], Callable[..., Any]]
 
 
@@ -83,117 +67,10 @@ class _NoForward:
         )
 
 
-# -- writing -------------------------------------------------------------------------------------------------
-
-
-def encode_module(
-    module: torch.nn.Module,
-    tensors: dict[str, torch.Tensor],
-    *,
-    class_of: Callable[[object], type] = type,
-    encode_hook: EncodeHook = lambda hook: None,
-) -> dict[str, Any]:
-    """A module tree as JSON data; its parameters and buffers are added to `tensors` under their first names.
-
-    What cannot be written down is listed by name; a reader then gets a stand-in. `class_of` gives the class to store
-    for a module, `encode_hook` turns a forward-pre-hook into data.
-    """
-    keys: dict[int, str] = {}
-    numbers: dict[int, int] = {}
-    modules: list[dict[str, Any]] = []
-
-    def key_of(tensor: torch.Tensor, name: str) -> str:
-        if id(tensor) not in keys:
-            keys[id(tensor)] = name
-            tensors[name] = tensor
-        return keys[id(tensor)]
-
-    def add(each: torch.nn.Module, path: str) -> int:
-        if id(each) in numbers:
-            return numbers[id(each)]
-        number = numbers[id(each)] = len(modules)
-        state = vars(each)
-        prefix = f"{path}." if path else ""
-        entry: dict[str, Any] = {}
-        modules.append(entry)
-        kind = class_of(each)
-        entry.update({"class": f"{kind.__module__}:{kind.__qualname__}", "training": state["training"]})
-        for table in ("_parameters", "_buffers"):
-            entry[table[1:]] = {
-                name: None if tensor is None else key_of(tensor, prefix + name)
-                for name, tensor in state[table].items()
-            }
-        entry["temporary"] = sorted(state["_non_persistent_buffers_set"])
-        entry["children"] = {
-            name: None if child is None else add(child, prefix + name)
-            for name, child in state["_modules"].items()
-        }
-        entry.update(_encode_attributes(each, path or "the model", key_of, encode_hook))
-        return number
-
-    add(module, "")
-    frozen = [
-        key
-        for key, tensor in tensors.items()
-        if isinstance(tensor, torch.nn.Parameter) and not tensor.requires_grad
-    ]
-    return {"modules": modules, "frozen": sorted(frozen), "signature": _encode_signature(module)}
-
-
-def _encode_attributes(
-    module: torch.nn.Module, path: str, key_of: Callable[[torch.Tensor, str], str], encode_hook: EncodeHook
-) -> dict[str, Any]:
-    left_out: list[str] = []
-    attributes: dict[str, Any] = {}
-
-    def other(value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return {"tensor": key_of(value, f"attribute:{path}.{len(attributes)}.{id(value):x}")}
-        if isinstance(value, torch.device):
-            return {"device": str(value)}
-        name = getattr(value, "__name__", None)
-        if isinstance(name, str) and _FUNCTIONS.get(name) is value:
-            return {"function": name}
-        return None
-
-    derived = {name for kind, names in _DERIVED.items() if isinstance(module, kind) for name in names}
-    for name, value in vars(module).items():
-        if name in _OWN or name in derived:
-            continue
-        try:
-            attributes[name] = encode(value, other, f"{path}.{name}")
-        except NotData as problem:
-            left_out.append(str(problem))
-    hooks = []
-    for table in _HOOKS:
-        for hook in vars(module)[table].values():
-            data = encode_hook(hook) if table == "_forward_pre_hooks" else None
-            if data is None:
-                left_out.append(f"a hook ({table.strip('_')}) of {path}")
-            else:
-                hooks.append(data)
-    return {"attributes": attributes, "hooks": hooks, "left_out": left_out}
-
-
-def _encode_signature(module: torch.nn.Module) -> list[Any]:
-    parameters = []
-    for parameter in inspect.signature(module.forward).parameters.values():
-        entry = [parameter.name, parameter.kind.name]
-        if parameter.default is not inspect.Parameter.empty:
-            # without a default that is data, the argument has to be given
-            with contextlib.suppress(NotData):
-                entry.append(encode(parameter.default))
-        parameters.append(entry)
-    return parameters
-
-
-# -- reading -------------------------------------------------------------------------------------------------
-
-
 def decode_module(
     data: Any, tensors: Mapping[str, torch.Tensor], *, decode_hook: DecodeHook
 ) -> tuple[torch.nn.Module, dict[str, torch.Tensor]]:
-    """The module tree that `encode_module` was given, or a stand-in for it; and its tensors by key.
+    """The module tree that `module_writing.encode_module` was given, or a stand-in for it; and its tensors by key.
 
     Raises BadData if the data is not that of a module tree.
     """
@@ -306,7 +183,7 @@ class _TreeReader:
         }
         state = vars(module)
         for name, data in attributes.items():
-            if name in _OWN or name.startswith("__"):
+            if name in OWN_STATE or name.startswith("__"):
                 raise BadData(f"a module of its model has an attribute {name[:80]!r}")
             state[name] = decode(data, tags)
         for data in hooks:
@@ -362,9 +239,9 @@ def _read_device(payload: Any) -> torch.device:
 
 
 def _read_function(payload: Any) -> Any:
-    if not isinstance(payload, str) or payload not in _FUNCTIONS:
+    if not isinstance(payload, str) or payload not in FUNCTIONS:
         raise BadData(f"its model names the unknown function {str(payload)[:80]!r}")
-    return _FUNCTIONS[payload]
+    return FUNCTIONS[payload]
 
 
 def _decode_signature(entries: list[Any]) -> inspect.Signature:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def not_yet(name: str, instead: str) -> Any:
+def unsupported(name: str, instead: str) -> Any:
     """A stand-in for a class or function; calling it raises.
 
     Args:
@@ -21,5 +21,5 @@ def not_yet(name: str, instead: str) -> Any:
 
 _POPDIST = "Use distributed.popdist_strategy.PopDistStrategy, and start the program with poprun."
 
-IPUMultiWorkerStrategyV1 = not_yet("ipu_multi_worker_strategy.IPUMultiWorkerStrategyV1", _POPDIST)
+IPUMultiWorkerStrategyV1 = unsupported("ipu_multi_worker_strategy.IPUMultiWorkerStrategyV1", _POPDIST)
 IPUMultiWorkerStrategy = IPUMultiWorkerStrategyV1

@@ -1,4 +1,4 @@
-"""A captured program as JSON data and tensors, and back.
+"""A captured program from the JSON data and tensors that `graph_writing` made.
 
 Reading trusts nothing: operators come from a list (`allowed_ops`), arguments are plain values, names of
 nodes are made again, and every op is run once on fake tensors, so that the shapes and dtypes of a program that
@@ -8,12 +8,12 @@ was read are the ones that torch itself derives.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import fx
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tremula import checked_json
 from tremula.errors import Error
@@ -28,172 +28,27 @@ from tremula.frontends.torch.graphs.program import (
 from tremula.frontends.torch.graphs.verify import verify
 from tremula.frontends.torch.package import allowed_ops
 from tremula.frontends.torch.package.container import BadData
+from tremula.frontends.torch.package.graph_writing import GRAPHS, INTERFACE_NAMES
+from tremula.frontends.torch.package.operand_data import operand_tags
 from tremula.frontends.torch.package.operand_rules import broken_rule
-from tremula.frontends.torch.package.plain_data import (
-    Fields,
-    NotData,
-    Other,
-    Tags,
-    decode,
-    dtype_name,
-    encode,
-    read_dtype,
-    read_shape,
-)
+from tremula.frontends.torch.package.plain_data import Fields, decode, read_dtype, read_shape
 from tremula.program.loops import Loops
 from tremula.program.op import Phase, Placement, SourceLine
 from tremula.program.verify import InvalidProgram
 
-_LAYOUTS = {"strided": torch.strided}
-_MEMORY_FORMATS = {
-    str(each).removeprefix("torch."): each
-    for each in (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
-}
-_GRAPHS = ("step", "accumulate", "update")
-#: names of the interface that are kept: nothing is anchored in a file
-_NAMES = ("parameters", "buffers", "inputs", "outputs", "gradients")
-
-
-#: records of a program by their text, each written once: its position and its data
-_Records = dict[str, tuple[int, Any]]
-
-
-# -- writing -------------------------------------------------------------------------------------------------
-
-
-def encode_program(program: TorchProgram, tensors: dict[str, torch.Tensor]) -> dict[str, Any]:
-    """The program, without anchored tensors, as JSON data; its constants are added to `tensors`.
-
-    Raises NotData if the program cannot leave this process, for the reason given.
-    """
-    records: _Records = {}
-    graphs = {
-        name: None if graph is None else _encode_graph(graph, name, program, records, tensors)
-        for name, graph in ((name, getattr(program, name)) for name in _GRAPHS)
-    }
-    return {
-        "training": program.training,
-        "interface": {name: list(getattr(program.interface, name)) for name in _NAMES},
-        "loops": dict(vars(program.loops)),
-        "mutated_buffers": sorted(program.mutated_buffers),
-        "mutated_inputs": sorted(program.mutated_inputs),
-        "uses_random": program.uses_random,
-        "records": [data for _, data in records.values()],
-        **graphs,
-    }
-
-
-def encode_operand(numbers: Mapping[fx.Node, int]) -> Other:
-    """What makes data of an op's operand, given the numbers of the nodes before it."""
-
-    def other(value: Any) -> Any:
-        if isinstance(value, fx.Node):
-            return {"node": numbers[value]}
-        if isinstance(value, list):  # graphs hold immutable lists
-            return encode(list(value), other)
-        if isinstance(value, torch.layout):
-            return {"layout": str(value).removeprefix("torch.")}
-        if isinstance(value, torch.memory_format):
-            return {"memory_format": str(value).removeprefix("torch.")}
-        if isinstance(value, torch.device) and value.type == "cpu":
-            return {"device": "cpu"}
-        return None
-
-    return other
-
-
-def operand_tags(node: Callable[[Any], fx.Node]) -> Tags:
-    """What reads the data that `encode_operand` made; `node` finds a node by its number."""
-    return {
-        "node": node,
-        "layout": lambda payload: _known(_LAYOUTS, payload),
-        "memory_format": lambda payload: _known(_MEMORY_FORMATS, payload),
-        "device": lambda payload: torch.device(_known({"cpu": "cpu"}, payload)),
-    }
-
-
-def _encode_graph(
-    module: fx.GraphModule,
-    label: str,
-    program: TorchProgram,
-    records: _Records,
-    tensors: dict[str, torch.Tensor],
-) -> list[Any]:
-    numbers: dict[fx.Node, int] = {}
-    nodes = []
-    other = encode_operand(numbers)
-    for node in module.graph.nodes:
-        where = f"an argument of the op {node.name}"
-        if node.op == "placeholder":
-            data: dict[str, Any] = {"kind": "input", "result": _meta(node)}
-        elif node.op == "get_attr":
-            key = f"{label}.{len(numbers)}"
-            constant = getattr(module, str(node.target), None)
-            if not isinstance(constant, torch.Tensor) or isinstance(constant, FakeTensor):
-                raise NotData(f"the constant {node.target} of the program", constant)
-            tensors[key] = constant
-            data = {"kind": "constant", "tensor": key}
-        elif node.op == "output":
-            values = _without_anchors(list(node.args[0]), program) if label == "step" else list(node.args[0])
-            data = {"kind": "output", "values": encode(values, other, where)}
-        else:
-            name = allowed_ops.name_of(node.target) if node.op == "call_function" else None
-            if name is None or allowed_ops.refusal(name) is not None:
-                raise NotData(
-                    f"the op {node.name} ({node.target}), which a program from a file may not call,",
-                    node.target,
-                )
-            data = {
-                "kind": "call",
-                "op": name,
-                "args": encode(list(node.args), other, where),
-                "kwargs": encode(dict(node.kwargs), other, where),
-                "result": _meta(node),
-                "record": _encode_record(node.meta[RECORD], records),
-            }
-        numbers[node] = len(numbers)
-        nodes.append(data)
-    broken = broken_rule(module.graph)
-    if broken is not None:
-        raise NotData(f"the program {broken}, which a program from a file may not do: it", module)
-    return nodes
-
-
-def _without_anchors(values: list[Any], program: TorchProgram) -> list[Any]:
-    """What the step returns when nothing is anchored."""
-    outputs, gradients = len(program.interface.outputs), len(program.interface.gradients)
-    return values[:outputs] + values[len(values) - gradients :]
-
-
-def _meta(node: fx.Node) -> list[Any]:
-    return [[list(tensor.shape), dtype_name(tensor.dtype)] for tensor in tensors_of(node)]
-
-
-def _encode_record(record: Record, records: _Records) -> int:
-    place, source = record.annotation.placement, record.source
-    data = {
-        "phase": record.phase.value,
-        "placement": [place.ipu, place.stage, place.phase, place.block],
-        "scope": list(record.annotation.scope),
-        "module": record.annotation.module,
-        "attributes": encode(dict(record.annotation.attributes), None, "an attribute of an op"),
-        "source": None if source is None else [source.file, source.line, source.function],
-    }
-    return records.setdefault(repr(data), (len(records), data))[0]
-
-
-# -- reading -------------------------------------------------------------------------------------------------
-
 
 def decode_program(data: Any, tensors: Mapping[str, torch.Tensor]) -> TorchProgram:
-    """The program that `encode_program` was given; raises BadData if the data is not that of a sound program."""
+    """The program that `graph_writing.encode_program` was given.
+
+    Raises BadData if the data is not that of a sound program.
+    """
     fields = Fields(data, "its program")
     training = fields.take("training", bool)
     interface = _decode_interface(fields.take("interface"))
     records = [_decode_record(item) for item in fields.take("records", list)]
     graphs = {
         name: None if graph is None else _GraphReader(name, records, tensors).read(graph)
-        for name, graph in ((name, fields.take(name)) for name in _GRAPHS)
+        for name, graph in ((name, fields.take(name)) for name in GRAPHS)
     }
     if graphs["step"] is None:
         raise BadData("its program has no step")
@@ -221,7 +76,7 @@ def decode_program(data: Any, tensors: Mapping[str, torch.Tensor]) -> TorchProgr
 
 def _decode_interface(data: Any) -> Interface:
     fields = Fields(data, "the interface of its program")
-    interface = Interface(**{name: fields.strings(name) for name in _NAMES})
+    interface = Interface(**{name: fields.strings(name) for name in INTERFACE_NAMES})
     fields.done()
     return interface
 
@@ -392,9 +247,3 @@ def _is_literal(value: Any) -> bool:
         return all(_is_literal(item) for item in value)
     plain = (fx.Node, bool, int, float, str, torch.dtype, torch.device, torch.layout, torch.memory_format)
     return value is None or isinstance(value, plain)
-
-
-def _known(table: Mapping[str, Any], payload: Any) -> Any:
-    if not isinstance(payload, str) or payload not in table:
-        raise BadData(f"its program names the unknown {str(payload)[:80]!r}")
-    return table[payload]

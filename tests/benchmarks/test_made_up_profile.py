@@ -1,9 +1,9 @@
-"""The made-up profile of the scale benchmark is a profile like any other, and adds up; here a small one."""
+"""The made-up profile of benchmarks is a profile like any other, and adds up; here a small one."""
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +14,10 @@ from tremula.view.summary import summary
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
-    profile_scale = importlib.import_module("benchmarks.profile_scale")
-    for name, value in {"IPUS": 4, "OPS": 2_000, "PLANS": 50, "STEPS": 8_000, "LAYERS": 16}.items():
-        monkeypatch.setattr(profile_scale, name, value)
-    path: Path = profile_scale.make(tmp_path / "profile.pop")
+def small(tmp_path: Path, benchmark: Any) -> Path:
+    made_up = benchmark("made_up_profile")
+    scale = made_up.Scale(ipus=4, ops=2_000, plans=50, steps=8_000, layers=16)
+    path: Path = made_up.make(tmp_path / "profile.pop", scale)
     return path
 
 

@@ -14,7 +14,7 @@ from tremula.program.source import user_line
 OnHostStep = Callable[[str], None]
 
 
-def adopt(optimizer: torch.optim.Optimizer, on_host_step: OnHostStep) -> RemovableHandle:
+def watch_host_steps(optimizer: torch.optim.Optimizer, on_host_step: OnHostStep) -> RemovableHandle:
     """Call `on_host_step` the first time that `optimizer.step()` is called on the host; the handle ends the watch."""
     reported = False
 

@@ -6,7 +6,7 @@ import inspect
 
 import torch
 
-from tremula.frontends.torch.optimize.adopt import adopt, host_step_message, mark_stepped
+from tremula.frontends.torch.optimize.host_steps import host_step_message, mark_stepped, watch_host_steps
 
 
 def test_the_first_host_step_is_reported_with_its_line() -> None:
@@ -14,7 +14,7 @@ def test_the_first_host_step_is_reported_with_its_line() -> None:
     weight.grad = torch.ones(2)
     optimizer = torch.optim.SGD([weight], lr=0.5)
     lines: list[str] = []
-    handle = adopt(optimizer, lines.append)
+    handle = watch_host_steps(optimizer, lines.append)
     optimizer.zero_grad(set_to_none=False)
     assert lines == []
     optimizer.step()
@@ -24,7 +24,7 @@ def test_the_first_host_step_is_reported_with_its_line() -> None:
     assert "setOptimizer" in host_step_message(lines[0])
     handle.remove()
     again: list[str] = []
-    adopt(optimizer, again.append).remove()
+    watch_host_steps(optimizer, again.append).remove()
     optimizer.step()
     assert again == []
 

@@ -13,12 +13,8 @@ import torch
 
 from tremula.errors import Error
 from tremula.frontends.torch.package.container import BadData
-from tremula.frontends.torch.package.module_tree import (
-    ExportedModel,
-    decode_module,
-    encode_module,
-    find_class,
-)
+from tremula.frontends.torch.package.module_reading import ExportedModel, decode_module, find_class
+from tremula.frontends.torch.package.module_writing import encode_module
 
 
 class Model(torch.nn.Module):
