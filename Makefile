@@ -18,12 +18,13 @@ TENSORFLOW := $(VENV)-tensorflow
 PYTEST_TENSORFLOW := $(TEST_ENV) TF_CPP_MIN_LOG_LEVEL=2 $(TENSORFLOW)/bin/python -m pytest -n $(JOBS) \
 	tests/frontends/tensorflow tests/startup
 SUITE ?=
+REPORTS ?=
 MINUTES ?= 10
 SEED ?= 0
 TARGETS ?=
 
 .PHONY: help demo test test-tensorflow test-tensorflow-newest test-slow fuzz fuzz-tensorflow test-hosts test-oldest browser web docs man lint lock format conformance \
-	conformance-tensorflow conformance-popart clean
+	conformance-tensorflow conformance-popart conformance-poplar clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -151,6 +152,11 @@ conformance-popart: $(VENV)/.dev ## run PopART's own tests: make conformance-pop
 	@$(PIP) install --no-deps torchvision==0.28.0
 	@$(PIP) install packaging
 	$(TEST_ENV) $(BIN)/python -m benchmarks.conformance_popart $(SUITE) --page docs/conformance-popart.md
+
+# It builds and runs nothing: the reports come from `pytest --junitxml` in copies of the programs.
+conformance-poplar: $(VENV)/.dev ## tabulate runs of public Poplar programs: REPORTS=folder with a folder of reports per set
+	@test -n "$(REPORTS)" || { echo "say where they are: make conformance-poplar REPORTS=folder" >&2; exit 2; }
+	@$(BIN)/python -m benchmarks.conformance_poplar $(REPORTS) --page docs/conformance-poplar.md
 
 clean: ## remove the environment and what the tools left behind
 	rm -rf $(VENV) $(VENV)-oldest $(TENSORFLOW) $(NEWEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import poplar
+import popops
 from poplar.program import Copy, Execute, PrintTensor, Repeat, Sequence
 from tremula import log
 
@@ -389,3 +390,15 @@ def test_numbers_are_written_if_their_type_can_hold_them(graph: poplar.Graph, de
     assert engine.readTensor("n").tolist() == [1, 2, 255]
     with pytest.raises(poplar.tensor_io_state_error):
         engine.writeTensor("n", [1, 2, 256])
+
+
+def test_a_program_for_a_cpu_needs_no_mapping() -> None:
+    graph = poplar.Graph(poplar.Target.createCPUTarget())
+    values = graph.addVariable(poplar.FLOAT, [3], "values")
+    graph.setInitialValue(values, [1.0, 2.0, 3.0])
+    popops.addInPlace(graph, values, values, program := Sequence())
+    graph.createHostRead("values", values)
+    engine = poplar.Engine(graph, program)
+    engine.load(poplar.Device.createCPUDevice())
+    engine.run(0)
+    assert engine.readTensor("values").tolist() == [2.0, 4.0, 6.0]

@@ -14,7 +14,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -123,17 +123,52 @@ class Rearranging:
         several = np.flatnonzero(lengths[edge] > 1)
         if not len(several):
             return None
-        pieces = split(Runs(runs.start[several], runs.count[several], runs.stride[several]), self._variables)
-        run = several[pieces.run]
-        home = batch.tile[field.vertex[run]]
-        local = pieces.tile == home
-        if not local.any():
+        several = several[runs.count[several] > 0]
+        home = batch.tile[field.vertex[several]]
+        chosen = Runs(runs.start[several], runs.count[several], runs.stride[several])
+        pieces = _beside(chosen, home, self._variables)
+        if not len(pieces):
             return None
+        home = home[pieces.run]
+        run = several[pieces.run]
+        local = pieces.tile == home
         interval = np.searchsorted(self._variables.begin, pieces.start, side="right") - 1
         begin = np.append(self._variables.begin, 0)[interval]
         address = np.append(self._places, 0)[interval] + pieces.start - begin
         # what comes from elsewhere is known by its element
         return _Edges(pieces, edge[run], home, np.where(local, address, -1 - pieces.start), local)
+
+
+def _beside(runs: Runs, home: Ints, variables: Variables) -> Pieces:
+    """The pieces of runs that are on the tile `home` of their edge, with those before and behind them in the edge.
+
+    Other pieces are never looked at. Edges of many vertices are often the same runs, which are split once.
+    """
+    columns = np.stack([runs.start, runs.count, runs.stride])
+    different, same_as = np.unique(columns, axis=1, return_inverse=True)
+    same_as = same_as.reshape(-1)
+    pieces = split(Runs(*different), variables)
+    begins = np.searchsorted(pieces.run, np.arange(different.shape[1] + 1))
+    # pieces by run and tile
+    tiles = int(max(pieces.tile.max(initial=0), home.max(initial=0))) + 2
+    key = pieces.run * tiles + pieces.tile
+    order = np.argsort(key, kind="stable")
+    wanted = same_as * tiles + home
+    low, high = (np.searchsorted(key[order], wanted, side=side) for side in ("left", "right"))
+    found = high - low
+    run = np.repeat(np.arange(len(home)), found)
+    piece = order[np.arange(int(found.sum())) + np.repeat(low - np.cumsum(found) + found, found)]
+    # numbers of pieces as if every run had its own
+    before = np.concatenate(([0], np.cumsum(np.diff(begins)[same_as])))
+    number = before[run] + piece - begins[same_as[run]]
+    near = np.unique(np.concatenate([number - 1, number, number + 1]))
+    near = near[(near >= 0) & (near < before[-1])]
+    run = np.searchsorted(before, near, side="right") - 1
+    piece = near - before[run] + begins[same_as[run]]
+    taken = pieces.chosen(piece)
+    ahead = np.cumsum(runs.count) - runs.count
+    inside = taken.position - (np.cumsum(different[1]) - different[1])[taken.run]
+    return replace(taken, run=run, position=ahead[run] + inside)
 
 
 class _Wishes:

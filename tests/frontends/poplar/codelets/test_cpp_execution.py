@@ -42,7 +42,7 @@ def test_finds_vertices_and_no_other_classes(cpp):
     assert {each.name for each in cpp.values()} == {
         "Scale", "Dot", "outer::Combine<float,Mode::ADD>", "outer::Combine<half,Mode::MULTIPLY,5>",
         "outer::Combine<unsigned short,Mode::ADD,1>", "Lists", "CountByOne", "CountByTwo", "Rounded", "Vectors",
-        "Checked", "Disagrees",
+        "Checked", "Disagrees", "Picked",
     }  # fmt: skip
 
 
@@ -180,6 +180,19 @@ def test_half_is_single_precision_where_it_is_not(batches, cpp):
     (given,) = batches.values(batch, "in")
     cpp["Rounded"].bind(batch)()
     np.testing.assert_array_equal(batches.values(batch, "out")[0], given / np.float32(3) + np.float32(0.1))
+
+
+@pytest.mark.parametrize("named", ["g++", "clang++"])
+def test_numbers_of_enumerations_are_whole_numbers(batches, monkeypatch, capfd, named):
+    monkeypatch.setenv("TREMULA_CXX", named)
+    if compiler.find() is None:
+        pytest.skip(f"there is no {named}")
+    made = loaded()["Picked"]
+    batch = batches.make(made, 1, {"in": 4000, "out": 2000}, np.random.default_rng(3))
+    given = batches.values(batch, "in")[0]
+    made.bind(batch)()
+    np.testing.assert_array_equal(batches.values(batch, "out")[0], given[1::2] + ord("\n"))
+    assert capfd.readouterr().out == "\n" * 2000
 
 
 @settings(max_examples=20)

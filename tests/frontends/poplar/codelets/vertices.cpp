@@ -5,6 +5,7 @@
 
 #include <cassert>
 #include <cmath>
+#include <ipu_builtins.h>
 #include <ipu_memory_intrinsics>
 #include <ipu_vector_math>
 #include <ipudef.h>
@@ -156,4 +157,21 @@ public:
 
 class NoVertex {
   int x;
+};
+
+// Whole numbers and numbers of an enumeration, beside the operators of half.
+class Picked : public Vertex {
+  enum Part { FIRST, SECOND };
+  static int at(const Vector<int> &given, unsigned i) { return given[i]; }
+
+public:
+  Input<Vector<int>> in;
+  Output<Vector<int>> out;
+
+  bool compute() {
+    for (unsigned i = 0; i < out.size(); ++i)
+      out[i] = at(in, 2 * i + SECOND) + (__builtin_ipu_f16tof32(half(FIRST + 1.5f)) * 2 > SECOND ? putchar('\n') : 0);
+    const float4 cut = ipu::clamp(float4{-2, 0.5f, 3, 1}, float2{-1, 1});
+    return at(out, 0) == out[0] && cut[0] == -1 && cut[1] == 0.5f && cut[2] == 1;
+  }
 };

@@ -15,11 +15,13 @@ from tremula.frontends.poplar.execute.arena import Arena, InitialValues, scratch
 from tremula.frontends.poplar.execute.compute import Machine, PreparedBatch
 from tremula.frontends.poplar.execute.staging import AllEdges, all_edges, dtype_of
 from tremula.frontends.poplar.graph.graph import Graph
+from tremula.frontends.poplar.graph.mapping import put_on_the_only_tile
 from tremula.frontends.poplar.graph.memory import Memory
 from tremula.frontends.poplar.graph.vertices import ComputeSet, VertexBatch
 from tremula.frontends.poplar.program import programs as p
 from tremula.frontends.poplar.program.numbering import Numbering, nodes
 from tremula.frontends.poplar.rules.placed import place_constants_beside_vertices
+from tremula.frontends.poplar.target import TargetKind
 
 #: called with steps done and steps in all
 Progress = Callable[[int, int], None]
@@ -33,10 +35,12 @@ class Preparation:
         self.numbering = numbering
         memory = graph.memory
         place_constants_beside_vertices(graph)
+        used = _compute_sets(numbering)
+        if graph.contents.target.kind is TargetKind.CPU:
+            put_on_the_only_tile(memory, used)
         check_variables(memory)
         program_checks.check_nesting(numbering)
         program_checks.check_programs(graph, nodes(numbering))
-        used = _compute_sets(numbering)
         tiles = TilesOfAddresses(memory)
         begin = scratch_begin(memory)
         end = begin

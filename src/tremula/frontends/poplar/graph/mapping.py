@@ -6,12 +6,14 @@ the same element, else by painting them in order, since the last one wins.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tremula.frontends.poplar.graph.layout import Ints
 from tremula.frontends.poplar.graph.memory import Memory, Variable
+from tremula.frontends.poplar.graph.vertices import ComputeSet
 from tremula.frontends.poplar.graph.view import View
 
 UNMAPPED = -1
@@ -95,6 +97,19 @@ def _columns(variable: Variable) -> Ints:
         parts += [singles[done:position], columns]
         done = position
     return np.concatenate([*parts, singles[done:]])
+
+
+def put_on_the_only_tile(memory: Memory, compute_sets: Iterable[ComputeSet]) -> None:
+    """Give tile 0 to everything that has no tile: programs for a CPU target map nothing."""
+    for variable in memory.variables:
+        if resolve(variable).mapped_elements != variable.elements:
+            variable.mapped[:] = [(0, variable.elements, 1, 0)]
+            variable.mapped_columns.clear()
+    for made in compute_sets:
+        for batch in made.batches.values():
+            for vertex, tile in enumerate(batch.tiles):
+                if tile == UNMAPPED:
+                    batch.tiles[vertex] = 0
 
 
 def resolve(variable: Variable) -> Intervals:

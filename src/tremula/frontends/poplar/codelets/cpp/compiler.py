@@ -26,6 +26,9 @@ _COMMON = (
     "-std=c++17", "-O2", "-fPIC", "-w", "-fno-access-control", "-fno-strict-aliasing", "-fwrapv", "-ffp-contract=off",
     "-fno-builtin-printf", "-fno-builtin-puts", "-fno-builtin-putchar", "-U_FORTIFY_SOURCE", "-fvisibility=hidden",
 )  # fmt: skip
+_GCC = ("-fpermissive",)
+#: without the inline functions of the C library: Clang takes our putchar for a second definition of its own
+_CLANG = ("-D__NO_INLINE__",)
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Compiler:
     @property
     def flags(self) -> tuple[str, ...]:
         """What every codelet is compiled with."""
-        own = ("-fpermissive",) if self.is_gcc else ()
+        own = _GCC if self.is_gcc else _CLANG
         return (*_COMMON, *own, *_half_flags())
 
     def run(self, arguments: Sequence[str], what: str) -> str:

@@ -16,6 +16,8 @@ static inline bool __builtin_ipu_isnan(float x) { return ipu::isnan(x); }
 static inline bool __builtin_ipu_isinf(float x) { return ipu::isinf(x); }
 static inline bool __builtin_ipu_isfinite(float x) { return ipu::isfinite(x); }
 static inline float __builtin_ipu_andc_f32(float x, float y) { return ipu::andc(x, y); }
+static inline float __builtin_ipu_f16tof32(half x) { return float(x); }
+static inline half __builtin_ipu_f32tof16(float x) { return half(x); }
 template <class V> static inline V __builtin_ipu_max(V x, V y) { return ipu::max(x, y); }
 template <class V> static inline V __builtin_ipu_min(V x, V y) { return ipu::min(x, y); }
 

@@ -18,6 +18,22 @@ const TypeRow TYPES[] = {{"bool", 1},           {"char", 1},          {"signed c
 const unsigned TYPE_COUNT = sizeof(TYPES) / sizeof(TYPES[0]);
 } // namespace
 
+// constant initialisers: other libraries use them while they start
+Type BOOL{0};
+Type CHAR{1};
+Type SIGNED_CHAR{2};
+Type UNSIGNED_CHAR{3};
+Type SHORT{4};
+Type UNSIGNED_SHORT{5};
+Type INT{6};
+Type UNSIGNED_INT{7};
+Type LONG{8};
+Type UNSIGNED_LONG{9};
+Type LONGLONG{10};
+Type UNSIGNED_LONGLONG{11};
+Type HALF{12};
+Type FLOAT{13};
+
 std::string Type::toString() const {
   return number_ < TYPE_COUNT ? TYPES[number_].label : "no type";
 }

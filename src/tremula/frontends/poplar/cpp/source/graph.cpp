@@ -166,11 +166,15 @@ Tensor Graph::clone(const Type &type, const Tensor &tensor, const DebugContext &
   return made;
 }
 
-Tensor Graph::cloneN(const Tensor &tensor, std::size_t count, const DebugContext &debug) {
+Tensor Graph::cloneN(const Type &type, const Tensor &tensor, std::size_t count, const DebugContext &debug,
+                     TensorCloneMethod method) {
   std::vector<Tensor> all;
   for (std::size_t i = 0; i < count; ++i)
-    all.push_back(clone(tensor, debug).expand({0}));
+    all.push_back(clone(type, tensor, debug, method).expand({0}));
   return concat(all);
+}
+Tensor Graph::cloneN(const Tensor &tensor, std::size_t count, const DebugContext &debug, TensorCloneMethod method) {
+  return cloneN(tensor.elementType(), tensor, count, debug, method);
 }
 
 void Graph::setInitialValues(const Tensor &tensor, const HostValues &values) {

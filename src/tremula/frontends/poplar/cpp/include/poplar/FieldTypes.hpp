@@ -125,6 +125,16 @@ class Vector : public detail::Elements<T, L> {};
 template <class T, VectorListLayout L = VectorListLayout::DELTAN, unsigned A = 0, bool I = false>
 class VectorList : public detail::Lists<T> {};
 
+namespace detail {
+// The elements of a field as the vector without its direction, for functions that take one.
+template <class V, class T> inline V asVector(T *data, unsigned size) {
+  V made;
+  made.data_ = data;
+  made.size_ = size;
+  return made;
+}
+} // namespace detail
+
 template <class T> class Input : public detail::ReadScalar<T> {};
 template <class T> class Output : public detail::WrittenScalar<T> {
 public:
@@ -139,16 +149,21 @@ template <class T, VectorLayout L, unsigned A, bool I>
 class Input<Vector<T, L, A, I>> : public detail::Elements<typename detail::ReadElement<T, L>::type, L> {
 public:
   const Input *operator->() const { return this; }
+  operator const Vector<T, L, A, I>() const {
+    return detail::asVector<Vector<T, L, A, I>>(const_cast<T *>(this->data_), this->size_);
+  }
 };
 template <class T, VectorLayout L, unsigned A, bool I>
 class Output<Vector<T, L, A, I>> : public detail::Elements<T, L> {
 public:
   Output *operator->() { return this; }
+  operator Vector<T, L, A, I>() const { return detail::asVector<Vector<T, L, A, I>>(this->data_, this->size_); }
 };
 template <class T, VectorLayout L, unsigned A, bool I>
 class InOut<Vector<T, L, A, I>> : public detail::Elements<T, L> {
 public:
   InOut *operator->() { return this; }
+  operator Vector<T, L, A, I>() const { return detail::asVector<Vector<T, L, A, I>>(this->data_, this->size_); }
 };
 
 template <class T, VectorListLayout L, unsigned A, bool I>

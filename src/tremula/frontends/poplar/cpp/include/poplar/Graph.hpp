@@ -140,7 +140,10 @@ public:
                TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
   Tensor clone(const Tensor &tensor, const DebugContext &debug = {},
                TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
-  Tensor cloneN(const Tensor &tensor, std::size_t count, const DebugContext &debug = {});
+  Tensor cloneN(const Type &type, const Tensor &tensor, std::size_t count, const DebugContext &debug = {},
+                TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
+  Tensor cloneN(const Tensor &tensor, std::size_t count, const DebugContext &debug = {},
+                TensorCloneMethod method = TensorCloneMethod::PRESERVE_ORDER_UNLESS_ALIASES);
 
   template <typename T, typename = typename std::enable_if<
                             std::is_arithmetic<T>::value>::type>

@@ -114,17 +114,30 @@ private:
   }
 };
 
+// What `half op number` and `number op half` give: no type where neither operand is exactly half, so that the operators
+// below are never candidates for whole numbers and enumerations.
+namespace poplar {
+namespace detail {
+inline float plain(half value) { return float(value); }
+template <class T> inline T plain(T value) { return value; }
+
+template <class A, class B, class = void> struct HalfPair {};
+template <class B> struct HalfPair<half, B, typename std::enable_if<IsNumber<B>::value>::type> {
+  using type = typename HalfWith<B, std::is_floating_point<B>::value>::type;
+  using truth = bool;
+};
+template <class A> struct HalfPair<A, half, typename std::enable_if<IsNumber<A>::value>::type> {
+  using type = typename HalfWith<A, std::is_floating_point<A>::value>::type;
+  using truth = bool;
+};
+} // namespace detail
+} // namespace poplar
+
 #define TREMULA_HALF_ARITHMETIC(op)                                                                                    \
   inline half operator op(half a, half b) { return half(float(a) op float(b)); }                                       \
-  template <class T, class = typename std::enable_if<poplar::detail::IsNumber<T>::value>::type>                        \
-  inline typename poplar::detail::HalfWith<T, std::is_floating_point<T>::value>::type operator op(half a, T b) {       \
-    using R = typename poplar::detail::HalfWith<T, std::is_floating_point<T>::value>::type;                            \
-    return static_cast<R>(static_cast<R>(float(a)) op static_cast<R>(b));                                              \
-  }                                                                                                                    \
-  template <class T, class = typename std::enable_if<poplar::detail::IsNumber<T>::value>::type>                        \
-  inline typename poplar::detail::HalfWith<T, std::is_floating_point<T>::value>::type operator op(T a, half b) {       \
-    using R = typename poplar::detail::HalfWith<T, std::is_floating_point<T>::value>::type;                            \
-    return static_cast<R>(static_cast<R>(a) op static_cast<R>(float(b)));                                              \
+  template <class A, class B> inline typename poplar::detail::HalfPair<A, B>::type operator op(A a, B b) {             \
+    using R = typename poplar::detail::HalfPair<A, B>::type;                                                           \
+    return static_cast<R>(static_cast<R>(a) op static_cast<R>(b));                                                     \
   }
 TREMULA_HALF_ARITHMETIC(+)
 TREMULA_HALF_ARITHMETIC(-)
@@ -134,13 +147,8 @@ TREMULA_HALF_ARITHMETIC(/)
 
 #define TREMULA_HALF_COMPARISON(op)                                                                                    \
   inline bool operator op(half a, half b) { return float(a) op float(b); }                                             \
-  template <class T, class = typename std::enable_if<poplar::detail::IsNumber<T>::value>::type>                        \
-  inline bool operator op(half a, T b) {                                                                               \
-    return float(a) op b;                                                                                              \
-  }                                                                                                                    \
-  template <class T, class = typename std::enable_if<poplar::detail::IsNumber<T>::value>::type>                        \
-  inline bool operator op(T a, half b) {                                                                               \
-    return a op float(b);                                                                                              \
+  template <class A, class B> inline typename poplar::detail::HalfPair<A, B>::truth operator op(A a, B b) {            \
+    return poplar::detail::plain(a) op poplar::detail::plain(b);                                                       \
   }
 TREMULA_HALF_COMPARISON(==)
 TREMULA_HALF_COMPARISON(!=)

@@ -32,20 +32,21 @@ private:
   unsigned char number_;
 };
 
-constexpr Type BOOL{0};
-constexpr Type CHAR{1};
-constexpr Type SIGNED_CHAR{2};
-constexpr Type UNSIGNED_CHAR{3};
-constexpr Type SHORT{4};
-constexpr Type UNSIGNED_SHORT{5};
-constexpr Type INT{6};
-constexpr Type UNSIGNED_INT{7};
-constexpr Type LONG{8};
-constexpr Type UNSIGNED_LONG{9};
-constexpr Type LONGLONG{10};
-constexpr Type UNSIGNED_LONGLONG{11};
-constexpr Type HALF{12};
-constexpr Type FLOAT{13};
+// Not constant: public programs pass them as `Type &`.
+extern Type BOOL;
+extern Type CHAR;
+extern Type SIGNED_CHAR;
+extern Type UNSIGNED_CHAR;
+extern Type SHORT;
+extern Type UNSIGNED_SHORT;
+extern Type INT;
+extern Type UNSIGNED_INT;
+extern Type LONG;
+extern Type UNSIGNED_LONG;
+extern Type LONGLONG;
+extern Type UNSIGNED_LONGLONG;
+extern Type HALF;
+extern Type FLOAT;
 
 std::ostream &operator<<(std::ostream &os, const Type &type);
 

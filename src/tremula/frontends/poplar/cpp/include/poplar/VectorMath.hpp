@@ -145,6 +145,15 @@ inline bool isnan(float x) { return x != x; }
 inline bool isinf(float x) { return ::fabsf(x) == HUGE_VALF; }
 inline bool isfinite(float x) { return !isnan(x) && !isinf(x); }
 
+// Each element between two limits, given as the pair of the smaller and the larger.
+template <class T, unsigned N>
+inline poplar::detail::ShortVector<poplar::detail::IfReal<T>, N> clamp(poplar::detail::ShortVector<T, N> x,
+                                                                       poplar::detail::ShortVector<T, 2> limits) {
+  for (unsigned i = 0; i < N; ++i)
+    x.elements[i] = clamp(x.elements[i], limits.elements[0], limits.elements[1]);
+  return x;
+}
+
 // The sum of the elements of a vector.
 template <class T, unsigned N> inline T sum(poplar::detail::ShortVector<T, N> x) {
   float total = 0;
