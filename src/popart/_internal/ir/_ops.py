@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tremula.frontends.popxl import model
+from tremula.frontends.popxl.ops.library_ops import ORIGINAL
 from tremula.frontends.popxl.ops.table import find
 
 from ..errors import graph_error_class
@@ -24,7 +25,8 @@ class Op(model.Op):
 
     def opType(self) -> str:
         """The type, as PopART names it."""
-        return find(self.kind).op_type
+        original = self.attributes.get(ORIGINAL)
+        return find(self.kind).op_type if original is None else original.name
 
     def debugName(self) -> str:
         """Name and identifier."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from tremula.frontends.poplar.user_ops.popart_ops import Original
 from tremula.frontends.popxl.info import TensorInfo, TensorKind
 from tremula.frontends.popxl.model import Graph, Ir, Op, Tensor
 from tremula.frontends.popxl.ops.gradients import Forward
@@ -79,6 +80,8 @@ def _plain(value: Any) -> str:
     if isinstance(value, Forward):
         types = {index: _type(each.type) for index, each in sorted(value.inputs.items())}
         return f"{value.kind} {_plain(value.attributes)} of {types}"
+    if isinstance(value, Original):
+        return f"{value}, version {value.version}, {_plain(value.parameters)}"
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().numpy()
     if isinstance(value, np.ndarray):

@@ -43,6 +43,8 @@ class GradientInput:
 
 
 FROM_INPUT, FROM_OUTPUT = 0, 1
+#: as the number of values of an attribute that is no list
+_SINGLE = -1
 
 
 class _Functions:
@@ -59,6 +61,10 @@ class _Functions:
         attributes = pointer(_AttributeStruct)
         self.make = declare(
             "tremula_popart_make", Handle, text, text, int_, attributes, long, tensor, int_, int_
+        )
+        indices = pointer(int_)
+        self.make_like = declare(
+            "tremula_popart_make_like", Handle, Handle, indices, tensor, int_, indices, int_
         )
         self.inputs = declare("tremula_popart_inputs", int_, Handle)
         self.outputs = declare("tremula_popart_outputs", int_, Handle)
@@ -161,17 +167,90 @@ class Gradient(Operator):
         self.gives = [functions.gradient_output(self._handle, index) for index in range(len(self.outputs))]
 
 
+@dataclass(frozen=True, eq=False)
+class Original:
+    """An operator of a library's, with its parameters: others are made like it for inputs of fixed types."""
+
+    domain: str
+    name: str
+    version: int
+    #: names and values of the parameters, as its library writes them
+    parameters: tuple[tuple[str, str], ...]
+    address: int
+    #: what keeps it in memory
+    keeper: object
+
+    def __str__(self) -> str:
+        return f"{self.name} of domain {self.domain}"
+
+    def operator(self, inputs: Mapping[int, TensorFacts], outputs: Sequence[int]) -> Operator:
+        """An operator like it, for these inputs and outputs by index.
+
+        Raises:
+            Error: it does not take these inputs, or does not give these outputs.
+        """
+        functions = _functions()
+        if functions is None:
+            raise Error(f"libpopart.so, which the library of the custom op {self} needs, is not loaded")
+        given, places = sorted(inputs), sorted(outputs)
+        with libraries.LOCK:
+            handle = functions.make_like(
+                self.address,
+                (ctypes.c_int * max(1, len(given)))(*given),
+                tensors.structs([inputs[index] for index in given]),
+                len(given),
+                (ctypes.c_int * max(1, len(places)))(*places),
+                len(places),
+            )
+        return Operator(functions, handle, str(self))
+
+
+@dataclass(frozen=True)
+class _Attribute:
+    """An attribute with its type, as ONNX has it: 1, 1.0 and [1.0] are different."""
+
+    name: str
+    #: as `TremulaAttribute` names the type of the values
+    kind: bytes
+    values: tuple[Any, ...]
+    single: bool
+
+    @classmethod
+    def of(cls, name: str, value: Any) -> _Attribute:
+        """With the value that a program gives."""
+        single = not isinstance(value, list | tuple)
+        values = (value,) if single else tuple(value)
+        if values and all(isinstance(each, str) for each in values):
+            return cls(name, b"s", values, single)
+        if any(isinstance(each, float) for each in values):
+            return cls(name, b"f", values, single)
+        return cls(name, b"i", values, single)
+
+    def array(self) -> ctypes.Array[Any]:
+        """The values in memory."""
+        count = max(1, len(self.values))
+        if self.kind == b"s":
+            return (ctypes.c_char_p * count)(*[each.encode() for each in self.values])
+        return ((ctypes.c_float if self.kind == b"f" else ctypes.c_int64) * count)(*self.values)
+
+
 @functools.lru_cache(maxsize=256)
-def _made(domain: str, name: str, facts: tuple[TensorFacts, ...], attributes: tuple[Any, ...]) -> Operator:
+def _made(
+    domain: str, name: str, facts: tuple[TensorFacts, ...], attributes: tuple[_Attribute, ...]
+) -> Operator:
     functions = _functions()
     if functions is None:
         raise Error(f"no loaded library offers the custom op {name} of domain {domain}")
-    given, kept = _attributes(attributes)
+    given = (_AttributeStruct * max(1, len(attributes)))()
+    arrays = [each.array() for each in attributes]
+    for struct, each, array in zip(given, attributes, arrays, strict=False):
+        struct.name, struct.kind = each.name.encode(), each.kind
+        struct.count = _SINGLE if each.single else len(each.values)
+        struct.values = ctypes.cast(array, ctypes.c_void_p)
     with libraries.LOCK:
         handle = functions.make(
             domain.encode(), name.encode(), 0, given, len(attributes), tensors.structs(facts), len(facts), 1
         )
-    del kept
     return Operator(functions, handle, f"{name} of domain {domain}")
 
 
@@ -181,26 +260,5 @@ def operator(domain: str, name: str, facts: Sequence[TensorFacts], attributes: M
     Raises:
         Error: no loaded library has registered it, or it does not take these inputs.
     """
-    plain = tuple(
-        (key, tuple(value) if isinstance(value, list | tuple) else value) for key, value in attributes.items()
-    )
-    return _made(domain, name, tuple(facts), plain)
-
-
-def _attributes(attributes: tuple[Any, ...]) -> tuple[ctypes.Array[_AttributeStruct], list[Any]]:
-    """Attributes as structs, and what has to be kept while they are used."""
-    made = (_AttributeStruct * max(1, len(attributes)))()
-    kept: list[Any] = []
-    for struct, (name, value) in zip(made, attributes, strict=False):
-        values = list(value) if isinstance(value, tuple) else [value]
-        array: ctypes.Array[Any]
-        if all(isinstance(each, str) for each in values) and values:
-            kind, array = b"s", (ctypes.c_char_p * len(values))(*[each.encode() for each in values])
-        elif any(isinstance(each, float) for each in values):
-            kind, array = b"f", (ctypes.c_float * len(values))(*values)
-        else:
-            kind, array = b"i", (ctypes.c_int64 * max(1, len(values)))(*values)
-        struct.name, struct.kind, struct.count = name.encode(), kind, len(values)
-        struct.values = ctypes.cast(array, ctypes.c_void_p)
-        kept.append(array)
-    return made, kept
+    given = tuple(_Attribute.of(key, value) for key, value in attributes.items())
+    return _made(domain, name, tuple(facts), given)

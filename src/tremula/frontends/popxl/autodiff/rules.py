@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from tremula.frontends.popxl.autodiff.calls import of_call, of_conditional
 from tremula.frontends.popxl.autodiff.context import Backward
+from tremula.frontends.popxl.autodiff.library_ops import of_library_op
 from tremula.frontends.popxl.autodiff.loops import of_loop
 from tremula.frontends.popxl.elements import is_float
 from tremula.frontends.popxl.errors import graph_error
@@ -215,6 +216,7 @@ RULES: dict[str, Rule] = {
     "ReplicatedAllReduceTP": _all_reduce_of_replicas,
     "CrossEntropySharded": _exchanged,
     "LayerNormDistributed": _exchanged,
+    "LibraryOp": of_library_op,
     "Call": of_call,
     "Loop": of_loop,
     "If": of_conditional,

@@ -8,6 +8,7 @@ from tremula.frontends.popxl.ops import control as control
 from tremula.frontends.popxl.ops import elementwise as elementwise
 from tremula.frontends.popxl.ops import float8 as float8
 from tremula.frontends.popxl.ops import gradients as gradients
+from tremula.frontends.popxl.ops import library_ops as library_ops
 from tremula.frontends.popxl.ops import movement as movement
 from tremula.frontends.popxl.ops import random_draws as random_draws
 from tremula.frontends.popxl.ops import reductions as reductions

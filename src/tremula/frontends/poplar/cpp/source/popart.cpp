@@ -1,10 +1,13 @@
 // Operators of PopART: types, attributes, the registries, and the helpers of Op and Opx.
 #include <popart/attributes.hpp>
+#include <popart/logging.hpp>
 #include <popart/op/identity.hpp>
 #include <popart/opmanager.hpp>
 #include <popart/popx/opxmanager.hpp>
 
 #include <poplar/TensorCloneMethod.hpp>
+
+#include <mutex>
 
 namespace popart {
 
@@ -72,50 +75,66 @@ TensorInfo npOut(const TensorInfo &a, const TensorInfo &b) {
 // -- attributes
 
 std::vector<std::string> Attributes::getNames() const {
-  std::vector<std::string> found;
-  for (const auto &each : ints_)
-    found.push_back(each.first);
-  for (const auto &each : floats_)
-    found.push_back(each.first);
-  for (const auto &each : strings_)
-    found.push_back(each.first);
-  return found;
+  std::vector<std::string> names;
+  for (const auto &each : kinds_)
+    names.push_back(each.first);
+  return names;
 }
 
-template <typename V>
-static const V &listed(const std::map<std::string, V> &values, const std::string &name, const char *kind) {
-  auto found = values.find(name);
-  if (found == values.end())
-    throw error("attribute {} is not given, or is not a list of {}", name, kind);
-  return found->second;
+// As in ONNX, an attribute has one type. Asked for as another type it is empty or zero; that is said once.
+static void tellOfOtherType(const std::string &name, const char *asked, const char *given) {
+  static std::mutex guard;
+  static std::set<std::vector<std::string>> told;
+  std::lock_guard<std::mutex> locked(guard);
+  if (told.insert({name, asked, given}).second)
+    logging::warn("attribute {} is given as {}, but the operator asks for {}: it gets none of its values", name, given,
+                  asked);
 }
 
-template <typename V>
-static const typename V::value_type &single(const std::map<std::string, V> &values, const std::string &name,
-                                            const char *kind) {
-  const V &found = listed(values, name, kind);
-  if (found.size() != 1)
-    throw error("attribute {} has {} values, one of kind {} is asked for", name, found.size(), kind);
-  return found.front();
+template <typename V> V Attributes::found(const std::map<std::string, V> &values, const std::string &name, Kind asked) const {
+  static const char *const names[] = {"int", "ints", "float", "floats", "string", "strings"};
+  auto kind = kinds_.find(name);
+  if (kind == kinds_.end())
+    throw error("no attribute key {}", name);
+  if (kind->second == asked)
+    return values.at(name);
+  // a list without values has no type
+  if (kind->second == Kind::Ints && ints_.at(name).empty())
+    return V();
+  tellOfOtherType(name, names[static_cast<int>(asked)], names[static_cast<int>(kind->second)]);
+  return V();
 }
 
-template <> Attributes::Int Attributes::getAttribute<Attributes::Int>(const std::string &name) const {
-  return single(ints_, name, "int");
-}
 template <> Attributes::Ints Attributes::getAttribute<Attributes::Ints>(const std::string &name) const {
-  return listed(ints_, name, "ints");
-}
-template <> Attributes::Float Attributes::getAttribute<Attributes::Float>(const std::string &name) const {
-  return single(floats_, name, "float");
+  return found(ints_, name, Kind::Ints);
 }
 template <> Attributes::Floats Attributes::getAttribute<Attributes::Floats>(const std::string &name) const {
-  return listed(floats_, name, "floats");
-}
-template <> Attributes::String Attributes::getAttribute<Attributes::String>(const std::string &name) const {
-  return single(strings_, name, "string");
+  return found(floats_, name, Kind::Floats);
 }
 template <> Attributes::Strings Attributes::getAttribute<Attributes::Strings>(const std::string &name) const {
-  return listed(strings_, name, "strings");
+  return found(strings_, name, Kind::Strings);
+}
+template <> Attributes::Int Attributes::getAttribute<Attributes::Int>(const std::string &name) const {
+  Ints values = found(ints_, name, Kind::Int);
+  return values.empty() ? 0 : values.front();
+}
+template <> Attributes::Float Attributes::getAttribute<Attributes::Float>(const std::string &name) const {
+  Floats values = found(floats_, name, Kind::Float);
+  return values.empty() ? 0.0f : values.front();
+}
+// An empty text counts as missing.
+template <> Attributes::String Attributes::getAttribute<Attributes::String>(const std::string &name) const {
+  Strings values = found(strings_, name, Kind::String);
+  if (values.empty() || values.front().empty())
+    throw error("no attribute key {} with a text", name);
+  return values.front();
+}
+template <>
+Attributes::String Attributes::getAttribute<Attributes::String>(const std::string &name, const String &other) const {
+  if (!hasAttribute(name))
+    return other;
+  Strings values = found(strings_, name, Kind::String);
+  return values.empty() || values.front().empty() ? other : values.front();
 }
 
 // -- operators
@@ -125,6 +144,13 @@ Tensor *TensorIndexMap::tensor(int index) const {
   if (found == tensors_.end())
     throw error("the operator has no tensor with index {}; it has {}", index, tensors_.size());
   return found->second.get();
+}
+
+void Graph::connect(const std::shared_ptr<Op> &op, const std::map<InIndex, TensorId> &,
+                    const std::map<OutIndex, TensorId> &) {
+  throw error("{} cannot be added to this graph: operators are created in graphs of PopXL only, through their Python "
+              "bindings. A PopART session makes one where the model has it (builder.customOp)",
+              op->opid);
 }
 
 void Op::setup() { throw error("operator {} does not say what its outputs are: it has no setup()", opid); }

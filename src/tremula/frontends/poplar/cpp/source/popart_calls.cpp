@@ -19,39 +19,44 @@ popart::DataType dataTypeOf(const poplar::Type &type) {
   throw popart::error("PopART has no type for {}", type.toString());
 }
 
+// The index of the tensor at a place: indices may have gaps, where an optional tensor is missing.
+int indexAt(const popart::TensorIndexMap &tensors, int place) {
+  std::map<int, popart::TensorId> ids = tensors.tensorIdMap();
+  return std::next(ids.begin(), place)->first;
+}
+
 // One operator with the types of its tensors.
 struct Operator {
   std::shared_ptr<popart::Graph> graph;
   std::shared_ptr<popart::Op> op;
   std::unique_ptr<tremula::GraphRunner> runner;
 
-  void connect(const std::vector<TensorShape> &inputs) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      popart::Shape shape(inputs[i].shape.begin(), inputs[i].shape.end());
-      popart::TensorInfo info(dataTypeOf(inputs[i].type), shape);
-      op->connectIn(static_cast<int>(i), popart::Tensor("input" + std::to_string(i), info));
-    }
+  void connect(int index, const TensorShape &input) {
+    popart::Shape shape(input.shape.begin(), input.shape.end());
+    popart::TensorInfo info(dataTypeOf(input.type), shape);
+    op->connectIn(index, popart::Tensor("input" + std::to_string(index), info));
   }
 
   std::vector<poplar::Tensor> grow(poplar::Graph &poplarGraph, poplar::program::Sequence &prog,
                                    const std::vector<poplar::Tensor> &inputs) const {
     popart::popx::Devicex device(poplarGraph);
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      device.tensors[op->inId(static_cast<int>(i))] = inputs[i];
+    std::size_t place = 0;
+    for (const auto &each : op->input->tensorIdMap())
+      device.tensors[each.second] = inputs[place++];
     std::unique_ptr<popart::popx::Opx> opx = popart::popx::OpxManager::createOpx(op.get(), &device);
     if (!opx)
       throw popart::error("operator {} has no Opx: its library registers no OpxCreator for it", op->opid);
     opx->grow(prog);
     std::vector<poplar::Tensor> results;
-    for (int i = 0; i < op->output->n(); ++i)
-      results.push_back(opx->get(op->outId(i)));
+    for (const auto &each : op->output->tensorIdMap())
+      results.push_back(opx->get(each.second));
     return results;
   }
 
   std::vector<TensorShape> inputShapes() const {
     std::vector<TensorShape> found;
-    for (int i = 0; i < op->input->n(); ++i)
-      found.push_back(TensorShape{popart::popx::popType(op->inInfo(i)), op->inInfo(i).shape_szt(), true});
+    for (const auto &each : op->input->tensorMap())
+      found.push_back(TensorShape{popart::popx::popType(each.second->info), each.second->info.shape_szt(), true});
     return found;
   }
 };
@@ -63,7 +68,7 @@ extern "C" {
 struct TremulaAttribute {
   const char *name;
   char kind; // i: 64-bit integers, f: floats, s: texts
-  long count;
+  long count; // -1: one value, not a list of one
   const void *values;
 };
 
@@ -97,16 +102,17 @@ void *tremula_popart_make(const char *domain, const char *type, int version, con
     popart::Attributes given;
     for (long i = 0; i < attributeCount; ++i) {
       const TremulaAttribute &each = attributes[i];
-      std::size_t count = static_cast<std::size_t>(each.count);
+      bool single = each.count < 0;
+      std::size_t count = single ? 1 : static_cast<std::size_t>(each.count);
       if (each.kind == 'i') {
         const std::int64_t *values = static_cast<const std::int64_t *>(each.values);
-        given.add(each.name, popart::Attributes::Ints(values, values + count));
+        given.add(each.name, popart::Attributes::Ints(values, values + count), single);
       } else if (each.kind == 'f') {
         const float *values = static_cast<const float *>(each.values);
-        given.add(each.name, popart::Attributes::Floats(values, values + count));
+        given.add(each.name, popart::Attributes::Floats(values, values + count), single);
       } else {
         const char *const *values = static_cast<const char *const *>(each.values);
-        given.add(each.name, popart::Attributes::Strings(values, values + count));
+        given.add(each.name, popart::Attributes::Strings(values, values + count), single);
       }
     }
     std::unique_ptr<Operator> made(new Operator);
@@ -118,21 +124,44 @@ void *tremula_popart_make(const char *domain, const char *type, int version, con
     for (int i = 0; i < outputCount; ++i)
       outputIds.push_back("output" + std::to_string(i));
     made->op = best->make(popart::OpCreatorInfo(best->opid, settings, given, inputIds, outputIds));
-    made->connect(tremula::shapesOf(inputs, inputCount));
+    for (int i = 0; i < inputCount; ++i)
+      made->connect(i, tremula::shapeOf(inputs[i]));
     made->op->setup();
+    return made.release();
+  });
+}
+
+// The same as an operator that exists, for inputs of these types at these indices, or null.
+void *tremula_popart_make_like(const void *original, const int *indices, const tremula::TremulaTensor *inputs,
+                               int inputCount, const int *outputs, int outputCount) {
+  return guarded<void *>(nullptr, [&]() -> void * {
+    std::unique_ptr<Operator> made(new Operator);
+    made->op = static_cast<const popart::Op *>(original)->clone();
+    made->graph = made->op->getGraph().shared_from_this();
+    for (int i = 0; i < inputCount; ++i)
+      made->connect(indices[i], tremula::shapeOf(inputs[i]));
+    for (int i = 0; i < outputCount; ++i)
+      made->op->output->insert(outputs[i], popart::Tensor("output" + std::to_string(outputs[i]), popart::TensorInfo()));
+    made->op->setup();
+    for (const auto &each : made->op->output->tensorMap())
+      if (std::find(outputs, outputs + outputCount, each.first) == outputs + outputCount)
+        throw popart::error("{} has an output with index {}, but no tensor is named for it", made->op->opid, each.first);
+      else if (!each.second->info.isSet())
+        throw popart::error("{} has no output with index {}: its setup() gives it no type", made->op->opid, each.first);
     return made.release();
   });
 }
 
 int tremula_popart_outputs(void *handle) { return static_cast<Operator *>(handle)->op->output->n(); }
 
-// The type of an output: its Poplar type, and its shape into `shape`, which has room for `room` lengths. Gives the rank.
-int tremula_popart_output(void *handle, int index, int *type, long long *shape, int room) {
+// The type of the output at a place: its Poplar type, and its shape into `shape`, which has room for `room` lengths. Gives
+// the rank.
+int tremula_popart_output(void *handle, int place, int *type, long long *shape, int room) {
   return guarded(-1, [&]() {
     const popart::Op &op = *static_cast<Operator *>(handle)->op;
-    const popart::TensorInfo &info = op.outInfo(index);
+    const popart::TensorInfo &info = op.output->tensors().at(static_cast<std::size_t>(place))->info;
     if (info.rank() > room)
-      throw popart::error("output {} has {} dimensions; {} are possible", index, info.rank(), room);
+      throw popart::error("output {} has {} dimensions; {} are possible", place, info.rank(), room);
     *type = static_cast<int>(popart::popx::popType(info).number());
     std::copy(info.shape().begin(), info.shape().end(), shape);
     return info.rank();
@@ -162,9 +191,10 @@ void *tremula_popart_gradient(void *handle, int number) {
   });
 }
 
-// Where input `number` of a gradient operator is from: 0 an input, 1 an output, 2 the gradient of an output.
-int tremula_popart_gradient_input(void *handle, int index, int *from) {
+// Where the input at a place of a gradient operator is from: 0 an input, 1 an output, 2 the gradient of an output.
+int tremula_popart_gradient_input(void *handle, int place, int *from) {
   return guarded(-1, [&]() {
+    const int index = indexAt(*static_cast<Operator *>(handle)->op->input, place);
     for (const popart::GradInOutMapper &each : static_cast<Operator *>(handle)->op->gradInputInfo())
       if (each.iGrad == index) {
         *from = each.iNonGrad;
@@ -176,9 +206,10 @@ int tremula_popart_gradient_input(void *handle, int index, int *from) {
 
 int tremula_popart_inputs(void *handle) { return static_cast<Operator *>(handle)->op->input->n(); }
 
-// The input of the forward operator that output `index` is the gradient of; -1: of none.
-int tremula_popart_gradient_output(void *handle, int index) {
+// The input of the forward operator that the output at a place is the gradient of; -1: of none.
+int tremula_popart_gradient_output(void *handle, int place) {
   return guarded(-1, [&]() {
+    const int index = indexAt(*static_cast<Operator *>(handle)->op->output, place);
     const std::map<int, int> &places = static_cast<Operator *>(handle)->op->gradOutToNonGradIn();
     auto found = places.find(index);
     return found == places.end() ? -1 : found->second;
