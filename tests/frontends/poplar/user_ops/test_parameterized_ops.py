@@ -138,6 +138,7 @@ PYBIND11_MODULE(mix, m) {
            py::arg("scale"))
       .def_readwrite("scale", &MixParams::scale);
   ir::op::makeParameterizedOpBindings<MixOp>(m, "Mix");
+  ir::op::makeParameterizedOpBindings<MixSumGradOp>(m, "Twice"); // has no gradient
 }
 """
 _POPART = """
@@ -297,6 +298,29 @@ with ir.main_graph:
 """
     ran = run(module, installation, _POPXL + program)
     assert "Mix takes tensors of one type, not FLOAT [1] and FLOAT [2]\n[]\n" in ran.stdout, ran.stderr
+
+
+def test_an_operator_without_a_gradient_cannot_be_differentiated(module: Path, installation: Any) -> None:
+    program = """
+import popart
+
+def twice(x):
+    context = get_current_context()
+    op = mix.Twice.create_op_in_graph(
+        graph=context.graph._pb_graph, inputs={0: x.id}, outputs={0: "a", 1: "b"}, opid=mix.Twice.default_opid(),
+        params=mix.MixParams(1.0), settings=context._get_op_settings("twice"),
+    )
+    return Tensor._from_pb_tensor(op.outTensor(1))
+
+with ir.main_graph:
+    graph = ir.create_graph(twice, popxl.constant(np.float32([1])))
+    try:
+        popxl.transforms.autodiff(graph)
+    except popart.popart_exception as problem:
+        print(problem)
+"""
+    ran = run(module, installation, _POPXL + program)
+    assert "MixSumGrad of domain org.example cannot be differentiated" in ran.stdout, ran.stderr
 
 
 def test_an_operator_alone_has_its_parameters(module: Path, installation: Any) -> None:

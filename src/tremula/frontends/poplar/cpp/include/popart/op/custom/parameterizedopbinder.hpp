@@ -17,7 +17,8 @@ namespace py = pybind11;
 namespace popart {
 namespace ir {
 namespace op {
-namespace detail {
+// hidden, as the types of pybind11 are
+namespace detail __attribute__((visibility("hidden"))) {
 
 inline py::object bindings() { return py::module_::import("popart._internal.ir"); }
 
