@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from tremula.errors import Error
 from tremula.frontends.onnx.interpreter import reads
@@ -83,7 +84,7 @@ def _check(ratios: Sequence[float], ipus: int) -> None:
 
 def _cuts(nodes: Sequence[Node], costs: Sequence[int], ratios: Sequence[float]) -> list[int]:
     """The positions of the last nodes of all IPUs but the last one."""
-    so_far = [sum(costs[: position + 1]) for position in range(len(nodes))]
+    so_far = list(accumulate(costs))
     total = so_far[-1] if so_far else 0
     left = [position for position in _places_to_cut(nodes) if position < len(nodes) - 1]
     cuts: list[int] = []
