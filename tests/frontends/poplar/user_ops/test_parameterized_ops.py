@@ -306,8 +306,10 @@ import popart
 
 def twice(x):
     context = get_current_context()
+    graph = context.graph
     op = mix.Twice.create_op_in_graph(
-        graph=context.graph._pb_graph, inputs={0: x.id}, outputs={0: "a", 1: "b"}, opid=mix.Twice.default_opid(),
+        graph=graph._pb_graph, inputs={0: x.id}, opid=mix.Twice.default_opid(),
+        outputs={0: graph._create_tensor_id("a"), 1: graph._create_tensor_id("b")},
         params=mix.MixParams(1.0), settings=context._get_op_settings("twice"),
     )
     return Tensor._from_pb_tensor(op.outTensor(1))
