@@ -92,6 +92,8 @@ class MixOpx : public popx::Opx {
 public:
   using popx::Opx::Opx;
   void grow(poplar::program::Sequence &prog) const override {
+    if (inShape(0).empty())
+      throw error("Mix has no code for scalars");
     poplar::Tensor product = popops::mul(graph(), getInTensor(0), getInTensor(1), prog);
     setOutTensor(0, popops::mul(graph(), product, getOp<MixOp>().params().scale, prog));
     setOutTensor(1, popops::add(graph(), getInTensor(0), getInTensor(1), prog));
@@ -295,9 +297,16 @@ with ir.main_graph:
     except popart.popart_exception as problem:
         print(problem)
     print(list(ir.main_graph._pb_graph.getOps()))
+    mixed(popxl.constant(np.float32(1)), popxl.constant(np.float32(1)), 1.0)
+try:
+    with popxl.Session(ir, "ipu_model") as session:
+        session.run()
+except popart.popart_exception as problem:
+    print(problem)
 """
     ran = run(module, installation, _POPXL + program)
     assert "Mix takes tensors of one type, not FLOAT [1] and FLOAT [2]\n[]\n" in ran.stdout, ran.stderr
+    assert "Mix has no code for scalars" in ran.stdout, ran.stderr
 
 
 def test_an_operator_without_a_gradient_cannot_be_differentiated(module: Path, installation: Any) -> None:

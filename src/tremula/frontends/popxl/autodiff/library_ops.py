@@ -14,7 +14,7 @@ from tremula.frontends.popxl.ops.library_ops import (
     GRADIENT_KIND,
     NUMBER,
     ORIGINAL,
-    operator_of,
+    gradients_of,
 )
 
 Gradients = Mapping[int, Tensor]
@@ -22,7 +22,7 @@ Gradients = Mapping[int, Tensor]
 
 def of_library_op(context: Backward, op: Op, gradients: Gradients, wanted: list[int]) -> dict[int, Tensor]:
     """Several gradient operators may give parts of the gradient of one input."""
-    defined = operator_of(op).gradients
+    defined = gradients_of(op)
     if not defined:
         raise graph_error(
             f"The custom op {op.attributes[ORIGINAL]} cannot be differentiated: its library defines no getGradOps."

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from torch import Tensor, empty
 
 from tremula.errors import Error
-from tremula.frontends.poplar.user_ops.popart_ops import Operator, Original
+from tremula.frontends.poplar.user_ops.popart_ops import Gradient, Operator, Original
 from tremula.frontends.poplar.user_ops.tensors import TensorFacts, for_device
 from tremula.frontends.popxl.elements import ELEMENTS, to_array, to_carrier
 from tremula.frontends.popxl.errors import graph_error
@@ -25,6 +26,17 @@ KIND, GRADIENT_KIND = "LibraryOp", "LibraryOpGrad"
 ORIGINAL, FORWARD, NUMBER = "original", "forward", "number"
 
 
+@contextmanager
+def _errors_of_graphs(original: object) -> Iterator[None]:
+    """Raise errors of the library as those of graphs, which programs catch."""
+    try:
+        yield
+    except Error as problem:
+        raise graph_error(problem.message) from problem
+    except TypeError as problem:
+        raise graph_error(f"the custom op {original}: {problem}") from problem
+
+
 def operator_of(op: Op | Forward) -> Operator:
     """What computes an op of a library.
 
@@ -32,19 +44,25 @@ def operator_of(op: Op | Forward) -> Operator:
         Error: it does not take these inputs, or does not give these outputs.
     """
     original: Original = op.attributes[ORIGINAL]
-    try:
+    with _errors_of_graphs(original):
         inputs = {index: _facts(tensor.type) for index, tensor in op.inputs.items()}
         return original.operator(inputs, list(op.outputs))
-    except Error as problem:
-        raise graph_error(problem.message) from problem
-    except TypeError as problem:
-        raise graph_error(f"the custom op {original}: {problem}") from problem
+
+
+def gradients_of(op: Op | Forward) -> list[Gradient]:
+    """What computes its gradients.
+
+    Raises:
+        Error: as for the op itself.
+    """
+    operator = operator_of(op)
+    with _errors_of_graphs(operator.name):
+        return operator.gradients
 
 
 def _gradient_of(op: Op) -> Operator:
-    forward: Forward = op.attributes[FORWARD]
     number: int = op.attributes[NUMBER]
-    return operator_of(forward).gradients[number]
+    return gradients_of(op.attributes[FORWARD])[number]
 
 
 def _facts(info: TensorInfo) -> TensorFacts:
@@ -81,7 +99,8 @@ _runs: weakref.WeakValueDictionary[int, _Run] = weakref.WeakValueDictionary()
 def _computed(inputs: Sequence[Tensor], name: str, number: int) -> list[Tensor]:
     run = _runs[number]
     arrays = [to_array(each, info.dtype) for each, info in zip(inputs, run.inputs, strict=True)]
-    results = run.operator.run(arrays)
+    with _errors_of_graphs(run.operator.name):
+        results = run.operator.run(arrays)
     return [to_carrier(each, info.dtype) for each, info in zip(results, run.outputs, strict=True)]
 
 
