@@ -41,6 +41,10 @@ _ELSEWHERE = {
 #: the first line of a block that is a part of something larger, and why it cannot run alone
 _PARTS = {
     (
+        "custom-ops",
+        "op = my_ops.Scale.create_op_in_graph(",
+    ): "needs a compiled library; tests/frontends/poplar/user_ops/test_parameterized_ops.py compiles one",
+    (
         "popdist",
         "options = popart.SessionOptions()",
     ): "lines of a program; tests/popart run whole ones under poprun",
