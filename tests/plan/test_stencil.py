@@ -167,6 +167,7 @@ def test_factorisations_multiply_back(number: int, factors: int) -> None:
     assert (factorisations(number, factors).prod(axis=1) == number).all()
 
 
+@pytest.mark.slow
 @given(st.tuples(st.integers(16, 900), st.integers(16, 900)), st.integers(0, 40), st.integers(0, 40))
 def test_a_larger_grid_takes_no_less_time_by_the_best_cut(
     grid: tuple[int, int], more_rows: int, more_columns: int
@@ -177,6 +178,7 @@ def test_a_larger_grid_takes_no_less_time_by_the_best_cut(
     assert MK2.plan(large).cycles >= 0.95 * MK2.plan(small).cycles
 
 
+@pytest.mark.slow
 @given(st.tuples(st.integers(16, 900), st.integers(16, 900)), RULES)
 @example((222, 218), "blocks")  # the rule's 37 x 39 tiles exchange less than the even 39 x 37
 def test_the_best_cut_is_not_worse_than_near_square_blocks(grid: tuple[int, int], rule: str) -> None:

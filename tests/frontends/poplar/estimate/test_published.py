@@ -36,7 +36,14 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.name)
+#: programs with thousands of copies take many seconds
+_SLOW = ("tile_by_tile", "tensor_for_each_tile", "by_direction")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(each, id=each.name, marks=[pytest.mark.slow] * (each.name in _SLOW)) for each in PROGRAMS],
+)
 def test_published_figures_are_met_and_the_page_says_how_well(program: Published) -> None:
     found = modelled(program.build())
     for name, published in program.figures.items():
